@@ -1,0 +1,197 @@
+"""What a problem is: the API that every folder under problems/ uses.
+
+A problem names buffers and parameters (its kernel interface), lists cases, and gives four
+functions over NumPy arrays: generate inputs, the float64 reference, a plain float32
+implementation (the yardstick of the tolerance) and the least traffic a case needs.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scalar = int | float | bool
+Array = NDArray[Any]
+Arrays = Mapping[str, Array]
+
+
+class Role(StrEnum):
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+class Group(StrEnum):
+    SAMPLE = "sample"
+    HIDDEN = "hidden"
+    BENCH = "bench"
+
+
+_DTYPES: dict[str, tuple[type[np.generic], str]] = {
+    "f32": (np.float32, "float"),
+    "f64": (np.float64, "double"),
+    "f16": (np.float16, "__half"),
+    "bf16": (np.uint16, "__nv_bfloat16"),
+    "i32": (np.int32, "int"),
+    "u32": (np.uint32, "unsigned int"),
+    "i64": (np.int64, "long long"),
+    "u8": (np.uint8, "unsigned char"),
+}
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A device array of the kernel interface.
+
+    shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[str | int, ...]
+    role: Role
+    doc: str = ""
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        return np.dtype(_DTYPES[self.dtype][0])
+
+    @property
+    def ctype(self) -> str:
+        """C++ element type; inputs are handed over as pointers to non-const, as a host would."""
+        return _DTYPES[self.dtype][1]
+
+    def extent(self, parameters: Mapping[str, Scalar]) -> tuple[int, ...]:
+        """The concrete shape for a case.
+
+        Raises KeyError when a dimension names an unknown parameter.
+        """
+        return tuple(_dimension(entry, parameters) for entry in self.shape)
+
+
+def _dimension(entry: str | int, parameters: Mapping[str, Scalar]) -> int:
+    if isinstance(entry, int):
+        return entry
+    return math.prod(
+        int(factor) if factor.strip().isdigit() else int(parameters[factor.strip()]) for factor in entry.split("*")
+    )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A scalar of the kernel interface. A constant one is a compile-time constant of the source."""
+
+    name: str
+    ctype: Literal["int", "float", "bool"]
+    constant: bool = False
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test: parameters, an input family the problem's generator knows, and its group.
+
+    seed: fixed for samples, so that everybody sees the same numbers; None lets the run's seed decide.
+    extra: settings of the generator that are no kernel parameters (context lengths, say).
+    cpu: False for cases too large for the CPU backend.
+    """
+
+    name: str
+    group: Group
+    parameters: Mapping[str, Scalar]
+    family: str = "random"
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    doc: str = ""
+    time_limit_s: float = 10.0
+
+    @property
+    def cpu(self) -> bool:
+        return self.group is not Group.BENCH
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """An element is right when |got - want| <= abs_ + rel * |want|; `reason` says why these figures."""
+
+    abs_: float
+    rel: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A typical mistake as a float64 function with the sentence that explains it to a learner.
+
+    compute takes the case and its inputs and returns every output. applies says whether the mistake
+    shows in a case at all (a wrong KV head needs more than one); None means always.
+    """
+
+    id: str
+    sentence: str
+    compute: Callable[[Case, Arrays], dict[str, Array]]
+    applies: Callable[[Case], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound on a counter of the CPU backend, checked on cases where `applies` holds.
+
+    counter: "read_amplification" (of each buffer in `buffers`), "flops" or "global_bytes_read" (of
+    the whole case, over the least the case needs).
+    """
+
+    counter: Literal["read_amplification", "flops_ratio", "bytes_ratio"]
+    limit: float
+    sentence: str
+    buffers: tuple[str, ...] = ()
+    applies: Callable[[Case], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    id: str
+    title: str
+    summary: str
+    buffers: tuple[Buffer, ...]
+    parameters: tuple[Parameter, ...]
+    cases: tuple[Case, ...]
+    generate: Callable[[Case, np.random.Generator], dict[str, Array]]
+    reference: Callable[[Case, Arrays], dict[str, Array]]
+    naive: Callable[[Case, Arrays], dict[str, Array]]
+    minimum_bytes: Callable[[Case, Arrays], int]
+    minimum_flops: Callable[[Case, Arrays], int]
+    tolerances: Mapping[str, Tolerance]
+    mutants: tuple[Mutant, ...]
+    default_launch: str
+    requirements: tuple[Requirement, ...] = ()
+    workspace_limit_bytes: int = 64 << 20
+    folder: Path = Path()
+    version: str = ""
+
+    @property
+    def inputs(self) -> tuple[Buffer, ...]:
+        return tuple(b for b in self.buffers if b.role is Role.INPUT)
+
+    @property
+    def outputs(self) -> tuple[Buffer, ...]:
+        return tuple(b for b in self.buffers if b.role is Role.OUTPUT)
+
+    @property
+    def constants(self) -> tuple[Parameter, ...]:
+        return tuple(p for p in self.parameters if p.constant)
+
+    def case(self, name: str) -> Case:
+        """Raises KeyError when there is no such case."""
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise KeyError(name)
+
+    def constants_of(self, case: Case) -> tuple[tuple[str, Scalar], ...]:
+        """The compile-time constants of a case, in the order of the declaration."""
+        return tuple((p.name, case.parameters[p.name]) for p in self.constants)

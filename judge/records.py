@@ -1,0 +1,222 @@
+"""The records of a report: what the command line prints, the API returns and CI stores.
+
+Every record is a frozen pydantic model, so that one definition gives the JSON report, its JSON
+Schema (`judge schema`) and, later, the OpenAPI description. Units stand in the names of fields.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from judge.verdict import Verdict
+
+SCHEMA_VERSION = 1
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DiagnosisKind(StrEnum):
+    """What was proved or seen; the first word of every diagnosis."""
+
+    RACE = "race"
+    OUT_OF_BOUNDS = "out_of_bounds"
+    MISALIGNED = "misaligned"
+    UNINITIALIZED = "uninitialized"
+    DIVERGENT_BARRIER = "divergent_barrier"
+    DEADLOCK = "deadlock"
+    UNWRITTEN = "unwritten"
+    INPUT_MODIFIED = "input_modified"
+    GUARD_OVERWRITTEN = "guard_overwritten"
+    NONFINITE = "nonfinite"
+    INT_OVERFLOW_ADDRESS = "int_overflow_address"
+    TRAP = "trap"
+    ASSERT = "assert"
+    MUTANT_MATCH = "mutant_match"
+
+
+class Diagnosis(Record):
+    """One fault: what happened, where in the source, who did it and to which element."""
+
+    kind: DiagnosisKind
+    message: str = Field(description="One sentence of what happened, with the usual fix after it.")
+    line: int | None = Field(default=None, description="1-based line in the submission.")
+    source: str | None = Field(default=None, description="Text of that line, stripped.")
+    kernel: str | None = None
+    block: tuple[int, int, int] | None = Field(default=None, description="blockIdx (x, y, z).")
+    thread: tuple[int, int, int] | None = Field(default=None, description="threadIdx (x, y, z).")
+    buffer: str | None = Field(default=None, description="Buffer or variable that was touched.")
+    index: tuple[int, ...] | None = Field(
+        default=None, description="Element index in the buffer's own shape, or flat if outside it."
+    )
+    occurrences: int = Field(default=1, ge=1, description="How often the same site did it.")
+    hint: str | None = Field(default=None, description="What usually fixes it.")
+    warning: bool = Field(default=False, description="True: legal but odd, no influence on the verdict.")
+
+
+class CompileMessage(Record):
+    line: int | None = None
+    column: int | None = None
+    message: str
+    severity: Literal["error", "warning", "note"] = "error"
+
+
+class KernelResources(Record):
+    """Resources of one kernel from a cubin of the judged arch; null where no cubin was made."""
+
+    name: str
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    spill_bytes: int | None = None
+    occupancy: float | None = Field(default=None, description="Resident warps over the SM's limit, 0 to 1.")
+
+
+class CompileReport(Record):
+    ok: bool
+    seconds: float = 0.0
+    cached: bool = False
+    log: str = ""
+    errors: tuple[CompileMessage, ...] = ()
+    kernels: tuple[KernelResources, ...] = ()
+
+
+class LaunchReport(Record):
+    """One launch as it ran: the text of its line and the geometry the planning kernel computed."""
+
+    text: str
+    line: int | None = Field(default=None, description="Line of the @launch comment; null for the default launch.")
+    kernel: str
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    shared_bytes: int | None = None
+
+
+class Mismatch(Record):
+    output: str
+    index: tuple[int, ...]
+    got: float | str = Field(description="A number, or 'nan', 'inf', '-inf'.")
+    want: float | str
+
+
+class ErrorSummary(Record):
+    """How far the outputs are from the float64 reference."""
+
+    max_abs: float | None = None
+    max_rel: float | None = None
+    norm_rel: float | None = Field(default=None, description="||got - want|| / ||want||.")
+    naive_multiple: float | None = Field(
+        default=None, description="max_abs over the max_abs of a plain float32 implementation."
+    )
+    mismatches: int = 0
+    total: int = 0
+    first: Mismatch | None = None
+    pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
+
+
+class BufferTraffic(Record):
+    """Global memory traffic of one buffer over all launches of a case (CPU backend, exact)."""
+
+    bytes_read: int = Field(default=0, description="Bytes requested by loads, lanes on one address counted once.")
+    bytes_written: int = 0
+    unique_bytes_read: int = Field(default=0, description="Distinct bytes read at least once.")
+    read_amplification: float | None = Field(default=None, description="bytes_read / unique_bytes_read.")
+
+
+class Counters(Record):
+    """Exact counts of one case on the CPU backend, all launches together."""
+
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+    flops: int = Field(default=0, description="Floating-point operations; an fma counts two.")
+    global_bytes_read: int = 0
+    global_bytes_written: int = 0
+    shared_bytes_read: int = 0
+    shared_bytes_written: int = 0
+    barriers: int = Field(default=0, description="Barrier arrivals of warps.")
+    buffers: dict[str, BufferTraffic] = {}
+
+
+class Timing(Record):
+    """Kernel time of one bench case on a GPU, all launches of the case together."""
+
+    median_us: float
+    p10_us: float
+    p90_us: float
+    samples: int
+    rel_ci95: float = Field(description="Half-width of the 95% interval of the median over the median.")
+    cold: bool = Field(description="True: L2 was flushed before every sample.")
+    noisy: bool = False
+    clock_mhz: int | None = None
+
+
+class CaseReport(Record):
+    name: str
+    group: Literal["sample", "hidden", "bench"]
+    verdict: Verdict
+    message: str = ""
+    backend: Literal["cpu", "cuda"]
+    parameters: dict[str, int | float | bool] = {}
+    seconds: float = 0.0
+    error: ErrorSummary | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
+    counters: Counters | None = None
+    timing: Timing | None = None
+    bandwidth_gbs: float | None = Field(default=None, description="Minimum bytes of the case over median time.")
+    roofline_fraction: float | None = None
+    read_amplification: float | None = Field(
+        default=None, description="The largest over the buffers a requirement names, else over all."
+    )
+    launches: tuple[LaunchReport, ...] = ()
+    replay: str | None = Field(default=None, description="The command that runs only this case again.")
+    printed: str = Field(default="", description="Output of device printf, escaped and capped.")
+
+
+class BackendReport(Record):
+    kind: Literal["cpu", "cuda"]
+    device: str
+    arch: str
+    isolation: Literal["isolated", "restricted", "none"]
+
+
+class SubmissionReport(Record):
+    name: str
+    sha256: str
+    source_bytes: int
+    default_launch: bool = False
+    set_aside: tuple[str, ...] = Field(default=(), description="Host code left out, as 'lines 10-20: main'.")
+    notes: tuple[str, ...] = ()
+
+
+class ProblemReference(Record):
+    id: str
+    version: str = Field(description="Hash of everything that decides a verdict of the problem.")
+
+
+class Report(Record):
+    """The whole answer to one submission."""
+
+    schema_version: Literal[1] = 1
+    judge_version: str
+    submission: SubmissionReport
+    problem: ProblemReference
+    verdict: Verdict
+    message: str
+    hint: str | None = None
+    backend: BackendReport = Field(description="The first backend that judged.")
+    backends: tuple[BackendReport, ...] = ()
+    seed: int
+    compile: CompileReport
+    launches: tuple[LaunchReport, ...] = ()
+    cases: tuple[CaseReport, ...] = ()
+    tiers: dict[str, Any] = {}
+    replay: str | None = None
+    incident: str | None = Field(default=None, description="Set with judge_error.")
+    seconds: float = 0.0
+
+
+def report_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a report, as `judge schema` prints it."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema(mode="serialization")}
