@@ -142,3 +142,10 @@ class ModuleImage:
     image: bytes
     source: str
     kernels: Mapping[str, str]
+
+
+POISON_BYTE = 0xFF
+"""Outputs and workspaces are filled with it: every float type reads as NaN, int32 as -1."""
+
+GUARD_BYTE = 0xA5
+"""Fill of the guard zones on both sides of a GPU allocation."""
