@@ -1,0 +1,288 @@
+"""What supervisor and worker say to each other, and how it is laid into frames.
+
+    worker -> supervisor   hello {device properties}       once, when the device is warm
+    supervisor -> worker   load {image, source, kernels}   answered by loaded or fault
+    supervisor -> worker   case {request, inputs}          answered by stage..., result {outputs}
+
+Expected values never go this way. A reply is parsed as hostile input: types, enum values and the
+byte count of every output are checked, and anything off is a WireError.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from judge.backends.base import DeviceProperties, ModuleImage
+from judge.problem import Array, Role, Scalar
+from judge.records import Counters, Diagnosis, Timing
+from judge.verdict import Verdict
+from judge.worker.wire import Frame, WireError
+
+MAX_MESSAGE_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class BufferSpec:
+    """A buffer of a case; dtype is the problem's name for it ("f32"), shape is concrete."""
+
+    name: str
+    dtype: str
+    ctype: str
+    shape: tuple[int, ...]
+    role: Role
+    element_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count * self.element_bytes
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    name: str
+    ctype: str
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class WorkspaceSpec:
+    name: str
+    ctype: str
+    line: int
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """One launch line: the symbol to launch, and how to speak of it (line is None for a default launch)."""
+
+    symbol: str
+    name: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class CaseRequest:
+    """Everything a worker needs to run one case.
+
+    parameters: the non-constant ones, in the problem's order, as the planning kernels take them.
+    time_limit_s: for all launches of the case together.
+    timing_budget_s: how long a bench case may sample; 0 for a case that is not timed.
+    """
+
+    name: str
+    workspace_kernel: str
+    launch_kernel: str
+    launches: tuple[LaunchSpec, ...]
+    parameters: tuple[ParameterValue, ...]
+    buffers: tuple[BufferSpec, ...]
+    inputs: Mapping[str, Array]
+    workspaces: tuple[WorkspaceSpec, ...] = ()
+    workspace_limit_bytes: int = 64 << 20
+    time_limit_s: float = 10.0
+    bench: bool = False
+    timing_budget_s: float = 0.0
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        return tuple(buffer for buffer in self.buffers if buffer.role is Role.OUTPUT)
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What became of a case in the worker.
+
+    verdict: None when every launch ran to its end; the outputs then decide.
+    outputs: raw bytes of every output buffer; empty when the case did not get that far.
+    seconds: wall time of the launches, planning kernels included.
+    fatal: the device can run nothing more in its process.
+    """
+
+    verdict: Verdict | None = None
+    message: str = ""
+    diagnoses: tuple[Diagnosis, ...] = ()
+    counters: Counters | None = None
+    launches: tuple[LaunchShape, ...] = ()
+    outputs: Mapping[str, bytes] = field(default_factory=dict)
+    seconds: float = 0.0
+    printed: str = ""
+    timing: Timing | None = None
+    fatal: bool = False
+    incident: str | None = None
+
+
+STAGES = ("running", "timing", "fetching")
+"""What a worker says it is doing within a case, in this order; each has its own allowance of time."""
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_Model = TypeVar("_Model", bound=_Wire)
+
+
+class _Hello(_Wire):
+    kind: str
+    name: str
+    arch: str
+    warp_size: int
+    max_threads_per_block: int
+    max_block: tuple[int, int, int]
+    max_grid: tuple[int, int, int]
+    max_shared_bytes: int
+    memory_bytes: int
+
+
+class _Fault(_Wire):
+    verdict: Verdict
+    message: str
+    diagnoses: tuple[Diagnosis, ...] = ()
+
+
+class _Shape(_Wire):
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+
+
+class _Result(_Wire):
+    verdict: Verdict | None
+    message: str
+    diagnoses: tuple[Diagnosis, ...]
+    counters: Counters | None
+    launches: tuple[_Shape, ...]
+    outputs: tuple[str, ...]
+    seconds: float
+    printed: str
+    timing: Timing | None
+    fatal: bool
+
+
+def _validated(model: type[_Model], body: Any) -> _Model:
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise WireError(f"a reply that is no valid {model.__name__.strip('_').lower()}") from error
+
+
+def hello_frame(properties: DeviceProperties) -> dict[str, Any]:
+    return {"type": "hello", "body": asdict(properties)}
+
+
+def parse_hello(frame: Frame) -> DeviceProperties:
+    if frame.header["type"] != "hello":
+        raise WireError("a worker must introduce itself first")
+    return DeviceProperties(**_validated(_Hello, frame.header.get("body")).model_dump())
+
+
+def load_frame(image: ModuleImage) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    header = {"type": "load", "kernels": dict(image.kernels)}
+    return header, [image.image, image.source.encode()]
+
+
+def parse_load(frame: Frame) -> ModuleImage:
+    image, source = frame.blobs
+    return ModuleImage(bytes(image), bytes(source).decode(), frame.header["kernels"])
+
+
+def fault_header(verdict: str, message: str, diagnoses: tuple[Diagnosis, ...]) -> dict[str, Any]:
+    return {
+        "type": "fault",
+        "body": {
+            "verdict": verdict,
+            "message": message[:MAX_MESSAGE_CHARACTERS],
+            "diagnoses": [diagnosis.model_dump(mode="json") for diagnosis in diagnoses],
+        },
+    }
+
+
+def parse_fault(frame: Frame) -> tuple[Verdict, str, tuple[Diagnosis, ...]]:
+    fault = _validated(_Fault, frame.header.get("body"))
+    return fault.verdict, fault.message, fault.diagnoses
+
+
+def case_frame(request: CaseRequest) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    """inputs travel as blobs in the order of the input buffers.
+
+    Raises ValueError when an input has another size than its buffer.
+    """
+    body = asdict(replace(request, inputs={}))
+    blobs: list[bytes | memoryview] = []
+    for buffer in request.buffers:
+        if buffer.role is not Role.INPUT:
+            continue
+        array = np.ascontiguousarray(request.inputs[buffer.name])
+        if array.nbytes != buffer.size_bytes:
+            raise ValueError(
+                f"input {buffer.name} of case {request.name} has {array.nbytes} bytes, "
+                f"its shape {buffer.shape} needs {buffer.size_bytes}"
+            )
+        blobs.append(array.reshape(-1).view(np.uint8).data)
+    return {"type": "case", "body": body}, blobs
+
+
+def parse_case(frame: Frame) -> CaseRequest:
+    """The worker's side: it trusts the supervisor."""
+    body = dict(frame.header["body"])
+    body["launches"] = tuple(LaunchSpec(**entry) for entry in body["launches"])
+    body["parameters"] = tuple(ParameterValue(**entry) for entry in body["parameters"])
+    body["workspaces"] = tuple(WorkspaceSpec(**entry) for entry in body["workspaces"])
+    body["buffers"] = tuple(
+        BufferSpec(**{**entry, "shape": tuple(entry["shape"]), "role": Role(entry["role"])})
+        for entry in body["buffers"]
+    )
+    names = [buffer.name for buffer in body["buffers"] if buffer.role is Role.INPUT]
+    body["inputs"] = {name: np.frombuffer(blob, np.uint8) for name, blob in zip(names, frame.blobs, strict=True)}
+    return CaseRequest(**body)
+
+
+def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    body = {
+        "verdict": result.verdict,
+        "message": result.message[:MAX_MESSAGE_CHARACTERS],
+        "diagnoses": [diagnosis.model_dump(mode="json") for diagnosis in result.diagnoses],
+        "counters": None if result.counters is None else result.counters.model_dump(mode="json"),
+        "launches": [asdict(shape) for shape in result.launches],
+        "outputs": list(result.outputs),
+        "seconds": result.seconds,
+        "printed": result.printed,
+        "timing": None if result.timing is None else result.timing.model_dump(mode="json"),
+        "fatal": result.fatal,
+    }
+    return {"type": "result", "body": body}, list(result.outputs.values())
+
+
+def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
+    """The supervisor's side. Raises WireError on anything but a valid answer to this request."""
+    if frame.header["type"] != "result":
+        raise WireError(f"a {frame.header['type'][:40]!r} frame where a result was due")
+    body = _validated(_Result, frame.header.get("body"))
+    sizes = {buffer.name: buffer.size_bytes for buffer in request.outputs}
+    got = {name: blob.nbytes for name, blob in zip(body.outputs, frame.blobs, strict=False)}
+    if len(frame.blobs) != len(body.outputs) or (got != sizes and (got or body.verdict is None)):
+        raise WireError("the outputs of a result are not the ones that were asked for")
+    return CaseResult(
+        verdict=body.verdict,
+        message=body.message,
+        diagnoses=body.diagnoses,
+        counters=body.counters,
+        launches=tuple(LaunchShape(shape.grid, shape.block, shape.shared_bytes) for shape in body.launches),
+        outputs={name: bytes(blob) for name, blob in zip(body.outputs, frame.blobs, strict=True)},
+        seconds=body.seconds,
+        printed=body.printed,
+        timing=body.timing,
+        fatal=body.fatal,
+    )
