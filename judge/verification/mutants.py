@@ -1,0 +1,107 @@
+"""Does a wrong answer equal a known mistake? Compares it with the problem's mutants.
+
+A mutant is the float64 result of a typical mistake. When the outputs of a kernel are those of a
+mutant within the tolerance, the report can say what the kernel computes instead of how far off it
+is. A mutant that gives the right answer in this case explains nothing and is left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.problem import Arrays, Case, Mutant, Problem, Tolerance
+from judge.records import Diagnosis, DiagnosisKind
+from judge.verification.tolerances import is_right, tolerance_of
+
+Outputs = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class _Match:
+    mutant: Mutant
+    distance: float
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """Smaller is told first: a mistake that says when it shows beats one that always may."""
+        return (self.mutant.applies is None, self.distance)
+
+
+def explain_by_mutant(
+    problem: Problem, case: Case, inputs: Arrays, got: Outputs, reference: Arrays
+) -> Diagnosis | None:
+    """The diagnosis of the mutant whose outputs these are, or None.
+
+    got and reference: float64 outputs in the problem's shapes.
+    """
+    matches = sorted(matching_mutants(problem, case, inputs, got, reference), key=lambda m: m.order)
+    if not matches:
+        return None
+    others = ", ".join(match.mutant.id for match in matches[1:])
+    return Diagnosis(
+        kind=DiagnosisKind.MUTANT_MATCH,
+        message=f"{matches[0].mutant.sentence} [{matches[0].mutant.id}]",
+        hint=f"In this case the same values also come from: {others}." if others else None,
+    )
+
+
+def matching_mutants(problem: Problem, case: Case, inputs: Arrays, got: Outputs, reference: Arrays) -> list[_Match]:
+    """Every mutant that shows in this case and gives these outputs within the tolerance."""
+    found = []
+    for mutant in problem.mutants:
+        if mutant.applies is not None and not mutant.applies(case):
+            continue
+        with np.errstate(all="ignore"):
+            outputs = mutant.compute(case, inputs)
+        distance = _distance(problem, outputs, got, reference)
+        if distance is not None:
+            found.append(_Match(mutant, distance))
+    return found
+
+
+def shows(problem: Problem, case: Case, inputs: Arrays, mutant: Mutant, reference: Arrays) -> bool:
+    """True when the case rejects the mutant: some element of its outputs is outside the tolerance."""
+    if mutant.applies is not None and not mutant.applies(case):
+        return False
+    with np.errstate(all="ignore"):
+        outputs = mutant.compute(case, inputs)
+    return not all(
+        _close(
+            np.asarray(outputs[b.name], dtype=np.float64),
+            np.asarray(reference[b.name], dtype=np.float64),
+            tolerance_of(problem, b.name),
+        )
+        for b in problem.outputs
+    )
+
+
+def _distance(problem: Problem, outputs: Arrays, got: Outputs, reference: Arrays) -> float | None:
+    """Relative distance of the answer from a mutant's outputs, None when it is not that mutant's answer.
+
+    Outputs without one finite element prove nothing: every broken kernel may end in NaN.
+    """
+    distance = scale = 0.0
+    differs = telling = False
+    for buffer in problem.outputs:
+        name = buffer.name
+        mine = np.asarray(outputs[name], dtype=np.float64)
+        truth = np.asarray(reference[name], dtype=np.float64)
+        tolerance = tolerance_of(problem, name)
+        if not _close(got[name], mine, tolerance, nan_equal=True):
+            return None
+        differs = differs or not _close(mine, truth, tolerance)
+        finite = np.isfinite(mine)
+        telling = telling or bool(finite.any())
+        distance += float(((got[name][finite] - mine[finite]) ** 2).sum())
+        scale += float((mine[finite] ** 2).sum())
+    if not differs or not telling:
+        return None
+    return distance / scale if scale > 0 else distance
+
+
+def _close(
+    got: NDArray[np.float64], want: NDArray[np.float64], tolerance: Tolerance, *, nan_equal: bool = False
+) -> bool:
+    return bool(is_right(got, want, tolerance, nan_equal=nan_equal).all())
