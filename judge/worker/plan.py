@@ -14,6 +14,9 @@ from judge.worker.messages import LaunchSpec, ParameterValue, WorkspaceSpec
 ARGUMENT_BLOCK_BYTES = 4096
 """Room of one launch's argument block in the planning kernel's output; CUDA's own limit of parameters."""
 
+MAX_STATIC_SHARED_BYTES = 48 * 1024
+"""Every CUDA device's limit of `__shared__` arrays; what is above has to be dynamic."""
+
 GEOMETRY_WORDS = 8
 WORKSPACE_WORDS = 2
 
@@ -166,7 +169,7 @@ def _block_problem(launch: Launch, attributes: KernelAttributes, properties: Dev
     allowed = f"this device allows {device_limit} a block"
     narrower = 0 < kernel_limit < device_limit
     if threads > device_limit:
-        return f"{shape}; {allowed}" + (f" (the kernel itself {kernel_limit})" if narrower else "")
+        return f"{shape}; {allowed}" + (f" (the kernel's __launch_bounds__ allows {kernel_limit})" if narrower else "")
     for axis, extent, limit in zip("xyz", launch.block, properties.max_block, strict=True):
         if extent > limit:
             return f"block.{axis} = {extent}, the limit is {limit}"
@@ -179,6 +182,11 @@ def _shared_problem(launch: Launch, attributes: KernelAttributes, properties: De
     static, dynamic = attributes.static_shared_bytes, launch.shared_bytes
     if dynamic < 0:
         return f"shared memory of {dynamic} bytes: the size must not be negative"
+    if static > MAX_STATIC_SHARED_BYTES:
+        return (
+            f"static shared memory {static} bytes, the limit is {MAX_STATIC_SHARED_BYTES}; "
+            "take more with `extern __shared__` and the third launch figure"
+        )
     total, limit = static + dynamic, properties.max_shared_bytes
     if total <= limit:
         return None

@@ -1,0 +1,240 @@
+"""A GPU as a Device, through CuPy's bindings of the driver and the runtime.
+
+Only `cupy_backends` is imported: it binds the CUDA API and loads in 20 ms, where all of CuPy takes
+half a second that a one-shot worker would pay for nothing. Memory comes straight from cudaMalloc,
+never from a pool, so no block of an earlier case is handed out again unseen.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from judge.backends.base import (
+    BufferLabel,
+    DeviceFault,
+    DeviceProperties,
+    KernelAttributes,
+    Launch,
+    LaunchOutcome,
+)
+from judge.backends.cuda.faults import launch_fault
+from judge.backends.cuda.printing import PrintCapture
+from judge.errors import MachineError
+from judge.timing.clocks import sm_clock_reader
+from judge.timing.events import EventStopwatch, Sweeper, launch_packed
+from judge.verdict import Verdict
+
+PRINTF_FIFO_BYTES = 1 << 20
+MALLOC_HEAP_BYTES = 64 << 20
+DEFAULT_DYNAMIC_SHARED_BYTES = 48 * 1024
+LOCAL_MEMORY_SHARE = 0.5
+"""Local memory of all resident threads may take this share of device memory."""
+
+_HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2
+_NOT_READY = 600
+
+
+class CudaDevice:
+    """One GPU in one worker process.
+
+    capture: False leaves file descriptor 1 alone (a test that wants to see the output).
+    Raises MachineError when there is no usable GPU.
+    """
+
+    def __init__(self, ordinal: int = 0, *, capture: bool = True) -> None:
+        try:
+            from cupy_backends.cuda.api import driver, runtime
+        except ImportError as error:
+            raise MachineError(f"CuPy is not installed: {error}") from error
+        self._driver: Any = driver
+        self._runtime: Any = runtime
+        self._errors = (driver.CUDADriverError, runtime.CUDARuntimeError)
+        self._ordinal = ordinal
+        try:
+            raw = self._open(ordinal)
+            optin = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal)
+        except (*self._errors, RuntimeError) as error:
+            raise MachineError(f"no usable GPU {ordinal}: {error}") from error
+        self._raw = raw
+        self.properties = _properties(raw, int(optin))
+        self._allocations: list[int] = []
+        self._functions: dict[str, int] = {}
+        self._module: int | None = None
+        self._sweeper: Sweeper | None = None
+        self._printed = PrintCapture() if capture else None
+
+    def _open(self, ordinal: int) -> dict[str, Any]:
+        runtime = self._runtime
+        runtime.setDevice(ordinal)
+        runtime.free(0)
+        # Fixed sizes before anything is loaded: what a kernel can print or allocate is the same for all.
+        runtime.deviceSetLimit(runtime.cudaLimitPrintfFifoSize, PRINTF_FIFO_BYTES)
+        runtime.deviceSetLimit(runtime.cudaLimitMallocHeapSize, MALLOC_HEAP_BYTES)
+        properties: dict[str, Any] = runtime.getDeviceProperties(ordinal)
+        return properties
+
+    def warm_up(self) -> None:
+        """Do now what the first case would otherwise wait for: allocation, copy, fill, the L2 sweep."""
+        address = self.allocate(BufferLabel("warm", 1, (256,), "internal"), 256)
+        self.upload(address, bytes(256))
+        self.poison(address, 256, 0)
+        self.download(address, 256)
+        self.release_all()
+        self._sweeper = Sweeper(
+            self._driver, self._runtime, int(self._raw["l2CacheSize"]), 4 * int(self._raw["multiProcessorCount"])
+        )
+        self._sweeper.sweep()
+        self._runtime.deviceSynchronize()
+
+    def load(self, image: bytes, source: str) -> None:
+        try:
+            self._module = self._driver.moduleLoadData(image)
+        except self._errors as error:
+            raise DeviceFault(Verdict.JUDGE_ERROR, f"the driver refused the compiled module: {error}") from error
+        self._functions.clear()
+
+    def _function(self, kernel: str) -> int:
+        if kernel not in self._functions:
+            try:
+                self._functions[kernel] = self._driver.moduleGetFunction(self._module, kernel)
+            except self._driver.CUDADriverError as error:
+                raise KeyError(kernel) from error
+        return self._functions[kernel]
+
+    def attributes(self, kernel: str) -> KernelAttributes:
+        function, driver = self._function(kernel), self._driver
+
+        def read(attribute: str) -> int:
+            return int(driver.funcGetAttribute(getattr(driver, f"CU_FUNC_ATTRIBUTE_{attribute}"), function))
+
+        return KernelAttributes(
+            static_shared_bytes=read("SHARED_SIZE_BYTES"),
+            max_threads_per_block=read("MAX_THREADS_PER_BLOCK"),
+            # The binding has no call for it; the compiler checked the arguments against the kernel.
+            parameter_bytes=0,
+            local_bytes=read("LOCAL_SIZE_BYTES"),
+            registers=read("NUM_REGS"),
+        )
+
+    def allocate(self, label: BufferLabel, size_bytes: int) -> int:
+        try:
+            address = int(self._runtime.malloc(max(size_bytes, 1)))
+        except self._runtime.CUDARuntimeError as error:
+            raise DeviceFault(
+                Verdict.JUDGE_ERROR, f"no {size_bytes} bytes of device memory for {label.name}: {error}"
+            ) from error
+        self._allocations.append(address)
+        return address
+
+    def upload(self, address: int, data: bytes | memoryview) -> None:
+        view = memoryview(data)
+        if view.nbytes:
+            self._checked(self._runtime.memcpy, address, _host_address(view), view.nbytes, _HOST_TO_DEVICE)
+
+    def download(self, address: int, size_bytes: int) -> bytes:
+        buffer = bytearray(size_bytes)
+        if size_bytes:
+            self._checked(self._runtime.memcpy, _host_address(memoryview(buffer)), address, size_bytes, _DEVICE_TO_HOST)
+        return bytes(buffer)
+
+    def poison(self, address: int, size_bytes: int, byte: int) -> None:
+        if size_bytes:
+            self._checked(self._runtime.memset, address, byte, size_bytes)
+
+    def release_all(self) -> None:
+        allocations, self._allocations = self._allocations, []
+        for address in allocations:
+            self._checked(self._runtime.free, address)
+
+    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
+        """Run one kernel to its end. A kernel over its time leaves the device unusable (fatal)."""
+        started = time.perf_counter()
+        self._refuse_huge_local_memory(launch)
+        try:
+            self.submit(launch)
+            self._wait(time_limit_s)
+        except DeviceFault as fault:
+            if fault.verdict != Verdict.TIME_LIMIT:
+                fault.outcome = LaunchOutcome(seconds=time.perf_counter() - started, printed=self._take_printed())
+            raise
+        return LaunchOutcome(seconds=time.perf_counter() - started, printed=self._take_printed())
+
+    def submit(self, launch: Launch) -> None:
+        """Queue a kernel on the default stream without waiting for it."""
+        try:
+            function = self._function(launch.kernel)
+            if launch.shared_bytes > DEFAULT_DYNAMIC_SHARED_BYTES:
+                attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                self._driver.funcSetAttribute(function, attribute, launch.shared_bytes)
+            launch_packed(self._driver, function, launch.grid, launch.block, launch.shared_bytes, launch.arguments)
+        except self._errors as error:
+            raise launch_fault(error.status, str(error), while_running=False) from error
+
+    def stopwatch(self) -> EventStopwatch:
+        if self._sweeper is None:
+            self.warm_up()
+        sweeper = self._sweeper
+        assert sweeper is not None
+        clock = sm_clock_reader(self._runtime.deviceGetPCIBusId(self._ordinal))
+        return EventStopwatch(self._runtime, sweeper.sweep, self.submit, clock)
+
+    def _wait(self, time_limit_s: float) -> None:
+        runtime = self._runtime
+        end = time.monotonic() + time_limit_s
+        pause = 20e-6
+        try:
+            while True:
+                state = runtime.streamQuery(0)
+                if state != _NOT_READY:
+                    break
+                if time.monotonic() > end:
+                    raise DeviceFault(
+                        Verdict.TIME_LIMIT, f"the kernel did not end within {time_limit_s:.3g} s", fatal=True
+                    )
+                time.sleep(pause)
+                pause = min(pause * 1.5, 2e-3)
+            # Prints what device printf left in its buffer, and raises what the query only returned.
+            runtime.deviceSynchronize()
+        except runtime.CUDARuntimeError as error:
+            raise launch_fault(error.status, str(error), while_running=True) from error
+
+    def _refuse_huge_local_memory(self, launch: Launch) -> None:
+        local = self.attributes(launch.kernel).local_bytes
+        resident = int(self._raw["multiProcessorCount"]) * int(self._raw["maxThreadsPerMultiProcessor"])
+        if local * resident > LOCAL_MEMORY_SHARE * self.properties.memory_bytes:
+            raise DeviceFault(
+                Verdict.LAUNCH_ERROR,
+                f"{local} bytes of local memory a thread, {resident} threads resident: "
+                f"{local * resident >> 20} MiB, the device has {self.properties.memory_bytes >> 20} MiB",
+            )
+
+    def _take_printed(self) -> str:
+        return self._printed.take() if self._printed is not None else ""
+
+    def _checked(self, call: Any, *arguments: int) -> None:
+        try:
+            call(*arguments)
+        except self._errors as error:
+            raise launch_fault(error.status, str(error), while_running=True) from error
+
+
+def _host_address(view: memoryview) -> int:
+    """Address of a view's bytes, which the caller keeps alive."""
+    return int(np.frombuffer(view, np.uint8).ctypes.data)
+
+
+def _properties(raw: dict[str, Any], shared_bytes: int) -> DeviceProperties:
+    name = raw["name"]
+    block, grid = raw["maxThreadsDim"], raw["maxGridSize"]
+    return DeviceProperties(
+        kind="cuda",
+        name=name.decode() if isinstance(name, bytes) else str(name),
+        arch=f"sm_{raw['major']}{raw['minor']}",
+        warp_size=int(raw["warpSize"]),
+        max_threads_per_block=int(raw["maxThreadsPerBlock"]),
+        max_block=(int(block[0]), int(block[1]), int(block[2])),
+        max_grid=(int(grid[0]), int(grid[1]), int(grid[2])),
+        max_shared_bytes=shared_bytes,
+        memory_bytes=int(raw["totalGlobalMem"]),
+    )

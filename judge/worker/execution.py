@@ -1,0 +1,363 @@
+"""Runs one case on a device: the same code for the CPU and a GPU.
+
+    allocate, guard, poison -> workspace plan -> launch plan -> check -> launch -> fetch -> checks
+
+Every case gets fresh allocations. Outputs and workspaces start as POISON_BYTE, so that an element
+nobody wrote shows. On a GPU, where nothing watches single accesses, guard zones lie on both sides
+of every buffer; on the CPU the device checks each access itself. Inputs are compared afterwards on
+both: a kernel that changes them is wrong whatever its output.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from judge.backends.base import (
+    GUARD_BYTE,
+    POISON_BYTE,
+    BufferLabel,
+    Device,
+    DeviceFault,
+    Launch,
+    LaunchOutcome,
+)
+from judge.problem import Role
+from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind, Timing
+from judge.timing.sampling import Policy, Stopwatch, sample
+from judge.verdict import Verdict
+from judge.worker.messages import BufferSpec, CaseRequest, CaseResult, LaunchShape, LaunchSpec
+from judge.worker.plan import (
+    ARGUMENT_BLOCK_BYTES,
+    GEOMETRY_WORDS,
+    WORKSPACE_WORDS,
+    check_launch,
+    pack_arguments,
+    parameter_values,
+    read_launches,
+    read_workspaces,
+    where,
+)
+
+GUARD_BYTES = 4096
+"""Size of a guard zone; a multiple of 256 keeps the buffer between two of them aligned."""
+
+MAX_PRINTED_CHARACTERS = 64 * 1024
+
+PLANNING_LIMIT_S = 5.0
+"""A planning kernel runs one thread of straight-line code; a learner's loop in an expression may hang it."""
+
+Stage = Callable[[str], None]
+
+
+@runtime_checkable
+class TimedDevice(Protocol):
+    """A device whose clock is worth reading (a GPU)."""
+
+    def stopwatch(self) -> Stopwatch: ...
+
+
+@dataclass
+class _Region:
+    """A device allocation of the case: `address` is what a kernel sees, the guards lie around it."""
+
+    name: str
+    address: int
+    size_bytes: int
+    element_bytes: int
+    guard_bytes: int
+
+
+class _Run:
+    """The state of one case between its steps."""
+
+    def __init__(self, device: Device, request: CaseRequest, stage: Stage) -> None:
+        self.device = device
+        self.request = request
+        self.stage = stage
+        self.guard_bytes = GUARD_BYTES if device.properties.kind == "cuda" else 0
+        self.regions: list[_Region] = []
+        self.diagnoses: list[Diagnosis] = []
+        self.counters: Counters | None = None
+        self.shapes: list[LaunchShape] = []
+        self.printed = ""
+        self.deadline = float("inf")
+
+    def allocate(self, label: BufferLabel, size_bytes: int) -> int:
+        """The address of a fresh buffer, guarded where the device needs it."""
+        guard = self.guard_bytes if label.role != "internal" else 0
+        base = self.device.allocate(label, size_bytes + 2 * guard)
+        if guard:
+            tail = base + guard + size_bytes
+            self.device.poison(base, guard, GUARD_BYTE)
+            self.device.poison(tail, guard, GUARD_BYTE)
+            self.regions.append(_Region(label.name, base + guard, size_bytes, label.element_bytes, guard))
+        return base + guard
+
+    def allocate_poisoned(self, label: BufferLabel, size_bytes: int) -> int:
+        address = self.allocate(label, size_bytes)
+        self.device.poison(address, size_bytes, POISON_BYTE)
+        return address
+
+    def remaining_s(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.001)
+
+    def take(self, outcome: LaunchOutcome) -> None:
+        """Keep what a launch of the submission reported."""
+        self.diagnoses.extend(outcome.diagnoses)
+        self.printed = (self.printed + outcome.printed)[:MAX_PRINTED_CHARACTERS]
+        if outcome.counters is not None:
+            self.counters = outcome.counters if self.counters is None else add_counters(self.counters, outcome.counters)
+
+
+def run_case(device: Device, request: CaseRequest, stage: Stage = lambda name: None) -> CaseResult:
+    """Run the launches of a case and bring its outputs back.
+
+    stage: told "running" before the first kernel, "timing" before samples, "fetching" afterwards.
+    Nothing of a submission's doing is raised: it is in the verdict of the result.
+    """
+    run = _Run(device, request, stage)
+    started = time.monotonic()
+    try:
+        return _run(run)
+    except DeviceFault as fault:
+        if fault.outcome is not None:
+            run.take(fault.outcome)
+        known = {diagnosis.model_dump_json() for diagnosis in run.diagnoses}
+        extra = [diagnosis for diagnosis in fault.diagnoses if diagnosis.model_dump_json() not in known]
+        return CaseResult(
+            verdict=Verdict(fault.verdict),
+            message=str(fault),
+            diagnoses=(*run.diagnoses, *extra),
+            counters=run.counters,
+            launches=tuple(run.shapes),
+            seconds=time.monotonic() - started,
+            printed=run.printed,
+            fatal=fault.fatal,
+        )
+    finally:
+        _release(device)
+
+
+def _release(device: Device) -> None:
+    try:
+        device.release_all()
+    except DeviceFault:
+        # After a sticky error nothing can be freed; the process ends, and its memory with it.
+        return
+
+
+def _run(run: _Run) -> CaseResult:
+    device, request = run.device, run.request
+    addresses = _place_buffers(run)
+    run.stage("running")
+    started = time.monotonic()
+    run.deadline = started + request.time_limit_s
+    launches = _plan(run, addresses)
+    for launch, spec in zip(launches, request.launches, strict=True):
+        run.shapes.append(LaunchShape(launch.grid, launch.block, launch.shared_bytes))
+        run.take(_launch(run, launch, spec))
+    seconds = time.monotonic() - started
+    timing = _time(run, launches, addresses) if request.bench else None
+    run.stage("fetching")
+    outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
+    run.diagnoses.extend(_modified_inputs(run, addresses))
+    run.diagnoses.extend(_overwritten_guards(run))
+    proved = [diagnosis for diagnosis in run.diagnoses if not diagnosis.warning]
+    return CaseResult(
+        verdict=Verdict.UNDEFINED_BEHAVIOR if proved else None,
+        message=proved[0].message if proved else "",
+        diagnoses=tuple(run.diagnoses),
+        counters=run.counters,
+        launches=tuple(run.shapes),
+        outputs=outputs,
+        seconds=seconds,
+        printed=run.printed,
+        timing=timing,
+    )
+
+
+def _place_buffers(run: _Run) -> dict[str, int]:
+    addresses: dict[str, int] = {}
+    for buffer in run.request.buffers:
+        label = BufferLabel(buffer.name, buffer.element_bytes, buffer.shape, buffer.role.value)
+        if buffer.role is Role.INPUT:
+            addresses[buffer.name] = run.allocate(label, buffer.size_bytes)
+            run.device.upload(addresses[buffer.name], _raw(run, buffer))
+        else:
+            addresses[buffer.name] = run.allocate_poisoned(label, buffer.size_bytes)
+    return addresses
+
+
+def _raw(run: _Run, buffer: BufferSpec) -> memoryview:
+    array = np.ascontiguousarray(run.request.inputs[buffer.name])
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _plan(run: _Run, addresses: dict[str, int]) -> list[Launch]:
+    """Run the planning kernels: place the workspaces and get checked launches."""
+    device, request = run.device, run.request
+    parameters = parameter_values(request.parameters)
+    workspaces = _place_workspaces(run, parameters)
+    count = len(request.launches)
+    geometry = run.allocate(BufferLabel("geometry", 8, (count, GEOMETRY_WORDS), "internal"), 8 * GEOMETRY_WORDS * count)
+    block_bytes = ARGUMENT_BLOCK_BYTES * count
+    blocks = run.allocate(BufferLabel("arguments", 1, (block_bytes,), "internal"), block_bytes)
+    # A launch without parameters leaves its block as it is, and padding between parameters has no writer.
+    device.upload(blocks, bytes(block_bytes))
+    pointers = [addresses[buffer.name] for buffer in request.buffers] + workspaces
+    values = [("pointer", geometry), ("pointer", blocks), *parameters, *(("pointer", p) for p in pointers)]
+    _run_planner(run, request.launch_kernel, values)
+    launches = read_launches(
+        device.download(geometry, 8 * GEOMETRY_WORDS * count), device.download(blocks, block_bytes), request.launches
+    )
+    for launch, spec in zip(launches, request.launches, strict=True):
+        check_launch(launch, spec, device.attributes(launch.kernel), device.properties)
+    return launches
+
+
+def _place_workspaces(run: _Run, parameters: Sequence[tuple[str, int | float | bool]]) -> list[int]:
+    request = run.request
+    if not request.workspaces:
+        return []
+    count = WORKSPACE_WORDS * len(request.workspaces)
+    out = run.allocate(BufferLabel("workspace_sizes", 8, (count,), "internal"), 8 * count)
+    _run_planner(run, request.workspace_kernel, [("pointer", out), *parameters])
+    sizes = read_workspaces(run.device.download(out, 8 * count), request.workspaces, request.workspace_limit_bytes)
+    return [
+        run.allocate_poisoned(
+            BufferLabel(size.spec.name, size.element_bytes, (size.count,), "workspace"), size.size_bytes
+        )
+        for size in sizes
+    ]
+
+
+def _run_planner(run: _Run, kernel: str, values: Sequence[tuple[str, int | float | bool]]) -> None:
+    """Run a planning kernel with one thread.
+
+    What goes wrong in it comes from the expressions of the launch and workspace lines (they may call
+    the submission's own device functions), so it is told as a launch error.
+    """
+    launch = Launch(kernel, (1, 1, 1), (1, 1, 1), 0, pack_arguments(values))
+    try:
+        outcome = run.device.launch(launch, time_limit_s=min(PLANNING_LIMIT_S, run.remaining_s()))
+    except DeviceFault as fault:
+        if fault.verdict == Verdict.JUDGE_ERROR:
+            raise
+        raise DeviceFault(
+            Verdict.LAUNCH_ERROR,
+            f"the launch and workspace lines cannot be evaluated: {fault}",
+            fault.diagnoses,
+            fatal=fault.fatal,
+        ) from fault
+    proved = [diagnosis for diagnosis in outcome.diagnoses if not diagnosis.warning]
+    if proved:
+        raise DeviceFault(
+            Verdict.LAUNCH_ERROR,
+            f"the launch and workspace lines cannot be evaluated: {proved[0].message}",
+            tuple(proved),
+        )
+
+
+def _launch(run: _Run, launch: Launch, spec: LaunchSpec) -> LaunchOutcome:
+    try:
+        return run.device.launch(launch, time_limit_s=run.remaining_s())
+    except DeviceFault as fault:
+        raise DeviceFault(
+            fault.verdict,
+            f"{where(spec)}{spec.name}: {fault}",
+            fault.diagnoses,
+            fatal=fault.fatal,
+            outcome=fault.outcome,
+        ) from fault
+
+
+def _time(run: _Run, launches: Sequence[Launch], addresses: dict[str, int]) -> Timing | None:
+    """Sample the case; what comes back afterwards are the outputs of the last sample."""
+    device, request = run.device, run.request
+    proved = any(not diagnosis.warning for diagnosis in run.diagnoses)
+    if proved or not isinstance(device, TimedDevice):
+        return None
+    run.stage("timing")
+
+    def forget() -> None:
+        for buffer in request.outputs:
+            device.poison(addresses[buffer.name], buffer.size_bytes, POISON_BYTE)
+
+    return sample(device.stopwatch(), launches, Policy(budget_s=request.timing_budget_s), before_last=forget)
+
+
+def _modified_inputs(run: _Run, addresses: dict[str, int]) -> list[Diagnosis]:
+    found = []
+    for buffer in run.request.buffers:
+        if buffer.role is not Role.INPUT or not buffer.size_bytes:
+            continue
+        before = np.frombuffer(_raw(run, buffer), np.uint8)
+        after = np.frombuffer(run.device.download(addresses[buffer.name], buffer.size_bytes), np.uint8)
+        if np.array_equal(before, after):
+            continue
+        changed = np.unique(np.flatnonzero(before != after) // buffer.element_bytes)
+        index = tuple(int(i) for i in np.unravel_index(int(changed[0]), buffer.shape))
+        found.append(
+            Diagnosis(
+                kind=DiagnosisKind.INPUT_MODIFIED,
+                message=f"the kernel changed its input {buffer.name}, first at {list(index)} "
+                f"({changed.size} elements in all); inputs are read-only",
+                buffer=buffer.name,
+                index=index,
+                occurrences=int(changed.size),
+                hint="Write results to the output or to a @workspace.",
+            )
+        )
+    return found
+
+
+def _overwritten_guards(run: _Run) -> list[Diagnosis]:
+    found = []
+    for region in run.regions:
+        for side, start in (
+            ("before", region.address - region.guard_bytes),
+            ("after", region.address + region.size_bytes),
+        ):
+            zone = np.frombuffer(run.device.download(start, region.guard_bytes), np.uint8)
+            changed = np.flatnonzero(zone != GUARD_BYTE)
+            if not changed.size:
+                continue
+            # The byte nearest to the buffer tells most: one past the end is the usual mistake.
+            offset = int(changed[0] if side == "after" else changed[-1]) + start - region.address
+            index = offset // region.element_bytes
+            found.append(
+                Diagnosis(
+                    kind=DiagnosisKind.GUARD_OVERWRITTEN,
+                    message=f"the kernel wrote {side} the {'end' if side == 'after' else 'start'} of {region.name}: "
+                    f"element {index} of {region.size_bytes // region.element_bytes}",
+                    buffer=region.name,
+                    index=(index,),
+                    occurrences=int(changed.size),
+                    hint="The CPU backend names the line and thread of such a write.",
+                )
+            )
+    return found
+
+
+def add_counters(one: Counters, two: Counters) -> Counters:
+    """Counters of two launches of a case together.
+
+    unique_bytes_read is the larger of the two: launches that read one buffer in halves are counted
+    too low, launches that read it twice are counted right.
+    """
+    buffers = dict(one.buffers)
+    for name, traffic in two.buffers.items():
+        before = buffers.get(name, BufferTraffic())
+        unique = max(before.unique_bytes_read, traffic.unique_bytes_read)
+        read = before.bytes_read + traffic.bytes_read
+        buffers[name] = BufferTraffic(
+            bytes_read=read,
+            bytes_written=before.bytes_written + traffic.bytes_written,
+            unique_bytes_read=unique,
+            read_amplification=read / unique if unique else None,
+        )
+    totals = {name: getattr(one, name) + getattr(two, name) for name in Counters.model_fields if name != "buffers"}
+    return Counters(**totals, buffers=buffers)

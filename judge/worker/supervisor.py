@@ -1,0 +1,328 @@
+"""The trusted side of a worker: starts the process, talks to it, and decides what its death means.
+
+A worker is used for one submission and never again. It holds no expected value, no seed and no
+file of the judge. The clock, the memory watch and the verdict on a dead worker are on this side:
+whatever the process says or prints, only a valid frame within its time is an answer.
+
+The process dies with the thread that started it (PR_SET_PDEATHSIG), so start workers from a thread
+that lives as long as they do.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+import judge
+from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
+from judge.errors import MachineError
+from judge.verdict import Verdict
+from judge.worker.incidents import record_incident
+from judge.worker.logs import LogDrain
+from judge.worker.messages import (
+    STAGES,
+    CaseRequest,
+    CaseResult,
+    case_frame,
+    load_frame,
+    parse_fault,
+    parse_hello,
+    parse_result,
+)
+from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, encode
+
+Kind = Literal["cpu", "cuda"]
+
+WATCH_INTERVAL_S = 0.02
+REAP_LIMIT_S = 10.0
+BYTES_PER_SECOND = 50e6
+"""Slowest transfer still taken for work: how long a stage may take grows with the bytes it moves."""
+
+PASSED_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_PATH", "NVIDIA_VISIBLE_DEVICES")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may take, next to the limits of each case.
+
+    grace_s: added to a case's time limit before the process is killed. A CPU device ends a launch
+    itself at the limit and names the line; it needs time to say so.
+    memory_bytes: resident memory of the process, on top of four times the inputs of its case.
+    """
+
+    start_s: float = 60.0
+    load_s: float = 60.0
+    placing_s: float = 20.0
+    grace_s: float = 5.0
+    memory_bytes: int = 4 << 30
+
+
+LIMITS: dict[Kind, Limits] = {"cpu": Limits(), "cuda": Limits(grace_s=1.0, memory_bytes=8 << 30)}
+
+
+class _Lost(Exception):  # noqa: N818 - how a conversation ended
+    """The worker gave no valid answer. reason: "time", "memory", "death" or "garbage"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Worker:
+    """One worker process, started at once; `ready()` waits until its device is warm."""
+
+    def __init__(self, kind: Kind, *, ordinal: int = 0, limits: Limits | None = None) -> None:
+        self.kind = kind
+        self.limits = limits or LIMITS[kind]
+        self._command_line = _command(kind, ordinal)
+        self._home = Path(tempfile.mkdtemp(prefix="judge-worker-"))
+        self._properties: DeviceProperties | None = None
+        self._start()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [*self._command_line, "--channel", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                cwd=self._home,
+                env=_environment(self._home),
+            )
+        self._pidfd = os.pidfd_open(self._process.pid)
+        ours.setblocking(False)
+        self._channel = ours
+        self._reader = FrameReader(ours, 0)
+        assert self._process.stdout is not None
+        self._log = LogDrain(self._process.stdout)
+        self._started = time.monotonic()
+        self._kernel_runs = False
+        self.alive = True
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def ready(self) -> DeviceProperties:
+        """Wait for the device to be warm.
+
+        Raises MachineError when the machine does not have the device or the process does not start.
+        """
+        if self._properties is None:
+            try:
+                frame = self._receive(self._started + self.limits.start_s)
+                self._properties = parse_hello(frame)
+            except (_Lost, WireError) as error:
+                self.close()
+                last = self._log.text().strip().rpartition("\n")[2]
+                raise MachineError(f"the {self.kind} worker did not start: {last or error}") from error
+        return self._properties
+
+    def load(self, image: ModuleImage) -> None:
+        """Load a compiled module.
+
+        Raises DeviceFault: "compile_error" when the device does not have what the image uses,
+        "time_limit" or "memory_limit" when loading takes too much, "judge_error" when the worker died.
+        """
+        self.ready()
+        self._kernel_runs = True
+        try:
+            self._send(*load_frame(image), deadline=time.monotonic() + self.limits.load_s)
+            frame = self._receive(time.monotonic() + self.limits.load_s)
+            if frame.header["type"] == "loaded":
+                return
+            verdict, message, diagnoses = parse_fault(frame)
+        except (_Lost, WireError) as error:
+            result = self._verdict_of_loss(error, "while the module was loaded", 0.0)
+            raise DeviceFault(result.verdict or Verdict.JUDGE_ERROR, result.message, fatal=True) from error
+        raise DeviceFault(verdict, message, diagnoses)
+
+    def run_case(self, request: CaseRequest) -> CaseResult:
+        """Run a case and take its answer, or the verdict of having none.
+
+        After a fatal answer `alive` is False and the rest of the cases need another worker.
+        """
+        started = time.monotonic()
+        try:
+            result = self._converse(request)
+        except (_Lost, WireError) as error:
+            lost = self._verdict_of_loss(error, f"in case {request.name}", request.time_limit_s)
+            return CaseResult(
+                verdict=lost.verdict,
+                message=lost.message,
+                seconds=time.monotonic() - started,
+                fatal=True,
+                incident=lost.incident,
+            )
+        if result.fatal:
+            self.close()
+        return result
+
+    def _converse(self, request: CaseRequest) -> CaseResult:
+        """Send the case and follow it through its stages, each with an allowance of its own."""
+        moved = sum(buffer.size_bytes for buffer in request.buffers)
+        moving_s = self.limits.placing_s + moved / BYTES_PER_SECOND
+        memory_bytes = self.limits.memory_bytes + 4 * moved
+        self._send(*case_frame(request), deadline=time.monotonic() + moving_s)
+        self._reader.blob_cap = sum(buffer.size_bytes for buffer in request.outputs)
+        allowances = {
+            "running": request.time_limit_s + self.limits.grace_s,
+            "timing": request.time_limit_s + request.timing_budget_s + self.limits.grace_s,
+            "fetching": moving_s,
+        }
+        self._kernel_runs = False
+        due = list(STAGES)
+        allowance = moving_s
+        while True:
+            frame = self._receive(time.monotonic() + allowance, memory_bytes)
+            if frame.header["type"] != "stage":
+                return parse_result(frame, request)
+            name = frame.header.get("name")
+            if name not in due:
+                raise WireError("a worker may pass each stage only once and in order")
+            del due[: due.index(name) + 1]
+            allowance = allowances[name]
+            self._kernel_runs = name != "fetching"
+
+    def _send(self, header: dict[str, object], blobs: Sequence[bytes | memoryview], *, deadline: float) -> None:
+        poller = select.poll()
+        poller.register(self._channel, select.POLLOUT)
+        for part in encode(header, blobs):
+            rest = part
+            while rest.nbytes:
+                try:
+                    rest = rest[self._channel.send(rest) :]
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise _Lost("time") from None
+                    poller.poll(1000 * WATCH_INTERVAL_S)
+                except (BrokenPipeError, ConnectionResetError):
+                    raise _Lost("death") from None
+
+    def _receive(self, deadline: float, memory_bytes: int | None = None) -> Frame:
+        poller = select.poll()
+        poller.register(self._channel, select.POLLIN)
+        while True:
+            try:
+                frame = self._reader.advance()
+            except ChannelClosed:
+                raise _Lost("death") from None
+            if frame is not None:
+                return frame
+            if time.monotonic() > deadline:
+                raise _Lost("time")
+            if self._resident_bytes() > (memory_bytes or self.limits.memory_bytes):
+                raise _Lost("memory")
+            poller.poll(1000 * min(WATCH_INTERVAL_S, max(deadline - time.monotonic(), 0.001)))
+
+    def _resident_bytes(self) -> int:
+        try:
+            fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
+        except OSError:
+            return 0
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > 1 else 0
+
+    def _verdict_of_loss(self, error: _Lost | WireError, when: str, limit_s: float) -> CaseResult:
+        """Kill what is left of the worker and say whose fault the silence is."""
+        reason = error.reason if isinstance(error, _Lost) else "garbage"
+        if reason == "death":
+            # It may be a moment from closing the channel to the process's end; its own code tells more.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+        ended = self._process.poll()
+        self.close()
+        if reason == "time" and self._kernel_runs:
+            figure = f" within {limit_s:g} s" if limit_s else ""
+            return CaseResult(Verdict.TIME_LIMIT, f"the kernel did not end{figure} and was killed {when}", fatal=True)
+        if reason == "memory":
+            return CaseResult(
+                Verdict.MEMORY_LIMIT,
+                f"the worker took more than {self.limits.memory_bytes >> 20} MiB of memory and was killed {when}",
+                fatal=True,
+            )
+        if ended is not None and ended == -signal.SIGXCPU:
+            return CaseResult(Verdict.TIME_LIMIT, f"the processor time of the worker was used up {when}", fatal=True)
+        what = f"the {self.kind} worker {_describe_end(reason, ended, error)} {when}"
+        incident = record_incident(what, self._log.text())
+        return CaseResult(Verdict.JUDGE_ERROR, f"{what}; this is not the kernel's fault", fatal=True, incident=incident)
+
+    def close(self) -> None:
+        """End the process and everything it started; safe to call twice."""
+        if not self.alive:
+            return
+        self.alive = False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        if self._process.poll() is None:
+            # The leader is not reaped yet, so the group's number cannot have been given to another.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        try:
+            self._process.wait(REAP_LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise MachineError(
+                f"the {self.kind} worker {self._process.pid} does not die; the device may need a restart"
+            ) from error
+        finally:
+            os.close(self._pidfd)
+            self._channel.close()
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def log(self) -> str:
+        """What the process wrote to standard output and error so far, capped and inert."""
+        return self._log.text(0.0)
+
+
+def _describe_end(reason: str, code: int | None, error: Exception) -> str:
+    if reason == "time":
+        return "did not move its data in time"
+    if reason == "garbage":
+        return f"gave no valid answer ({error})"
+    if code is None:
+        return "closed its channel"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended by itself (exit code {code})"
+
+
+def _command(kind: Kind, ordinal: int) -> list[str]:
+    return [sys.executable, "-P", "-m", "judge.worker.main", "--device", kind, "--ordinal", str(ordinal)]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """A small environment: none of the user's variables but those that find the driver and the package."""
+    package_root = str(Path(judge.__file__).parent.parent)
+    inherited = os.environ.get("PYTHONPATH", "")
+    return {
+        **{name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ},
+        "PYTHONPATH": os.pathsep.join([package_root, *filter(None, inherited.split(os.pathsep))]),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # Hash order decides nothing, but a fixed one makes incidents reproducible.
+        "PYTHONHASHSEED": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "CUPY_CACHE_IN_MEMORY": "1",
+        "CUDA_CACHE_DISABLE": "1",
+    }
