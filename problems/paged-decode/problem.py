@@ -88,8 +88,8 @@ PROBLEM = Problem(
     minimum_flops=paged.minimum_flops,
     tolerances={
         "out": Tolerance(
-            5e-5,
-            5e-4,
+            2e-5,
+            2e-4,
             "float32 sums over 4096 tokens with __expf stay ten times below this; values are of order 1",
         )
     },
