@@ -1,0 +1,463 @@
+"""Syntax of one function to a Routine: every name looked up, every operand checked for its kind.
+
+Scopes nest: a name means its innermost declaration, registers and variables must be declared before
+they are used, labels may come later. Names of the module (variables and functions) lie outermost.
+"""
+
+import re
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+
+from judge.backends.cpu import ir
+from judge.backends.cpu.ptx import syntax
+from judge.backends.cpu.ptx.errors import PtxError, not_emulated
+from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, SPECIAL_REGISTERS
+from judge.backends.cpu.ptx.parameters import decide, placed_access
+from judge.backends.cpu.ptx.routine import (
+    Argument,
+    CallSite,
+    Draft,
+    Operand,
+    Parameter,
+    ParameterAccess,
+    Place,
+    PlaceAddress,
+    Routine,
+    Storage,
+)
+
+MAX_VARIABLE_BYTES = 1 << 30
+_NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})", re.ASCII)
+_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
+_SPECIALS = {f"%{name}": ir.Special(name) for name in SPECIAL_REGISTERS}
+_GPU_ONLY_SPECIALS = {f"%{name}" for name in GPU_ONLY_SPECIAL_REGISTERS}
+
+
+@dataclass(slots=True)
+class FunctionName:
+    """A function where a value is expected."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Refused:
+    """A module variable that cannot be had here; reason says why."""
+
+    reason: str
+
+
+Meaning = ir.Register | ir.Vector | ir.Symbol | Storage | Parameter | FunctionName | Refused
+
+
+@dataclass(slots=True)
+class _Scope:
+    parent: "_Scope | None"
+    names: MutableMapping[str, Meaning] = field(default_factory=dict)
+    ranges: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, list[str]] = field(default_factory=dict)
+
+
+def storage_of(variable: syntax.Variable) -> Storage:
+    """Size and alignment of a variable; raises PtxError when it is too large."""
+    element = max(1, ir.WIDTHS[variable.type] // 8) * variable.lanes
+    count = 1
+    for size in variable.dimensions or ():
+        count *= size
+    if element * count > MAX_VARIABLE_BYTES:
+        raise PtxError(f"variable {variable.name} is too large: {element * count} bytes", variable.location)
+    align = max(variable.align or 1, element)
+    dynamic = variable.linkage == "extern" and count == 0
+    return Storage(variable.name, variable.space, element * count, align, variable.type, variable.ordinal, dynamic)
+
+
+def resolve(
+    function: syntax.Function, names: MutableMapping[str, Meaning], functions: Mapping[str, syntax.Function]
+) -> Routine:
+    """The routine of a function with a body.
+
+    names: meaning of the module's variables and functions. Raises PtxError.
+    """
+    return _Resolver(function, names, functions).routine
+
+
+class _Resolver:
+    def __init__(
+        self, function: syntax.Function, names: MutableMapping[str, Meaning], functions: Mapping[str, syntax.Function]
+    ) -> None:
+        self.functions = functions
+        self.routine = Routine(function.name, function.is_entry)
+        self.scope = _Scope(_Scope(None, names=names))
+        self.location: ir.Location | None = function.location
+        self.calls: list[Parameter] = []
+        self.branches: list[tuple[int, str, _Scope]] = []
+        self.formals(function)
+        self.scope = _Scope(self.scope)
+        for statement in function.body or ():
+            self.statement(statement)
+        self.land_branches()
+        for parameter in self.calls:
+            decide(self.routine, parameter)
+        self.routine.items = [
+            placed_access(item) if isinstance(item, ParameterAccess) else item for item in self.routine.items
+        ]
+
+    def fail(self, message: str) -> PtxError:
+        return PtxError(message, self.location)
+
+    # -- declarations
+
+    def formals(self, function: syntax.Function) -> None:
+        if function.is_entry:
+            offset = 0
+            for variable in function.parameters:
+                storage = storage_of(variable)
+                offset = align_up(offset, storage.align)
+                self.declare(variable.name, ir.Symbol(variable.name, "param", offset))
+                offset += storage.size
+            return
+        for variables, into in (
+            (function.parameters, self.routine.parameters),
+            (function.results, self.routine.results),
+        ):
+            for variable in variables:
+                into.append(self.call_variable(variable))
+
+    def call_variable(self, variable: syntax.Variable) -> "Parameter | ir.Register":
+        if variable.space == "reg":
+            register = self.routine.register(variable.name, variable.type)
+            self.declare(variable.name, register)
+            return register
+        storage = storage_of(variable)
+        storage.space = "local"
+        parameter = Parameter(variable.name, storage.size, storage, storage.size in (1, 2, 4, 8))
+        self.calls.append(parameter)
+        self.declare(variable.name, parameter)
+        return parameter
+
+    def declare(self, name: str, meaning: Meaning) -> None:
+        if name in self.scope.names:
+            raise self.fail(f"{name} is declared twice")
+        self.scope.names[name] = meaning
+
+    def registers(self, statement: syntax.Registers) -> None:
+        self.location = statement.location
+        if statement.count is not None:
+            if statement.name in self.scope.ranges:
+                raise self.fail(f"{statement.name}<{statement.count}> is declared twice")
+            self.scope.ranges[statement.name] = (statement.count, statement.type, statement.lanes)
+        else:
+            self.declare(statement.name, self.new_register(statement.name, statement.type, statement.lanes))
+
+    def new_register(self, name: str, type_: str, lanes: int) -> "ir.Register | ir.Vector":
+        if lanes == 1:
+            return self.routine.register(name, type_)
+        return ir.Vector(tuple(self.routine.register(f"{name}.{'xyzwabcd'[lane]}", type_) for lane in range(lanes)))
+
+    def variable(self, statement: syntax.Variable) -> None:
+        self.location = statement.location
+        if statement.space == "param":
+            self.call_variable(statement)
+            return
+        if statement.space not in ("local", "shared") or statement.initial is not None:
+            raise self.fail(f"malformed PTX: .{statement.space} variable {statement.name} inside a function")
+        storage = storage_of(statement)
+        self.declare(statement.name, storage)
+        if statement.space == "local":
+            self.routine.local.append(storage)
+        else:
+            self.routine.shared[storage] = None
+
+    # -- statements
+
+    def statement(self, statement: syntax.Statement) -> None:
+        match statement:
+            case syntax.Instruction():
+                self.location = statement.location
+                self.instruction(statement)
+            case syntax.Label():
+                self.location = statement.location
+                if statement.name in self.scope.labels:
+                    raise self.fail(f"label {statement.name} is defined twice")
+                self.scope.labels[statement.name] = len(self.routine.items)
+            case syntax.Call():
+                self.location = statement.location
+                self.call(statement)
+            case syntax.Registers():
+                self.registers(statement)
+            case syntax.Variable():
+                self.variable(statement)
+            case syntax.ScopeStart():
+                self.scope = _Scope(self.scope)
+            case syntax.ScopeEnd():
+                assert self.scope.parent is not None
+                self.scope = self.scope.parent
+            case syntax.BranchTable():
+                self.scope.tables[statement.name] = statement.targets
+            case syntax.Prototype():
+                pass
+
+    def instruction(self, statement: syntax.Instruction) -> None:
+        spelling = statement.spelling
+        if spelling.form is None:
+            self.refuse(not_emulated(spelling.text, self.location))
+            return
+        guard = self.guard(statement.guard)
+        opcode, modifiers, operands = spelling.opcode, spelling.modifiers, statement.operands
+        if opcode in ("ld", "st") and "param" in modifiers and self.parameter_access(statement, guard):
+            return
+        destinations: list[Operand | None] = []
+        sources: list[Operand] = []
+        for letter, operand in zip(spelling.form.patterns[len(operands)], operands, strict=True):
+            if letter in "rv":
+                sources.append(self.value(operand, spelling.text, vector=letter == "v"))
+            elif letter in "dD":
+                destinations.append(self.destination(operand, spelling.text, vector=letter == "D"))
+            elif letter == "m":
+                sources.append(self.memory(operand, spelling.text))
+            elif letter == "P":
+                if isinstance(operand, syntax.Pair):
+                    destinations.append(self.destination(operand.first, spelling.text))
+                    destinations.append(self.destination(operand.second, spelling.text))
+                else:
+                    destinations.append(self.destination(operand, spelling.text))
+            elif letter == "n":
+                sources.append(self.predicate(operand, spelling.text))
+            elif letter == "i":
+                if not isinstance(operand, ir.Immediate):
+                    raise self.fail(f"malformed operand of {spelling.text}: a constant is needed")
+                sources.append(operand)
+            else:
+                if not isinstance(operand, str):
+                    raise self.fail(f"malformed operand of {spelling.text}: a label is needed")
+                self.branches.append((len(self.routine.items), operand, self.scope))
+        self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
+
+    def refuse(self, error: PtxError) -> None:
+        """Note what only a GPU runs; `trap` keeps the place of the statement."""
+        if self.routine.refusal is None:
+            self.routine.refusal = error
+        self.routine.items.append(Draft("trap", (), (), (), None, self.location))
+
+    def guard(self, guard: syntax.Guard | None) -> ir.Guard | None:
+        if guard is None:
+            return None
+        register = self.look_up(guard.name)
+        if not isinstance(register, ir.Register) or register.type != "pred":
+            raise self.fail(f"malformed PTX: guard {guard.name} is not a predicate register")
+        return ir.Guard(register, guard.negated)
+
+    def parameter_access(self, statement: syntax.Instruction, guard: ir.Guard | None) -> bool:
+        """Take an ld.param or st.param of a call's variable; False when it is about the kernel's own parameters."""
+        spelling, operands = statement.spelling, statement.operands
+        is_store = spelling.opcode == "st"
+        memory, other = operands[0 if is_store else 1], operands[1 if is_store else 0]
+        meaning = self.look_up(memory.base) if isinstance(memory, syntax.Memory) and memory.base else None
+        if isinstance(meaning, ir.Register) and not self.routine.is_entry:
+            raise self.fail(f"malformed operand of {spelling.text}: a parameter's name is needed")
+        if not isinstance(meaning, Parameter):
+            if is_store:
+                raise self.fail(f"malformed operand of {spelling.text}: not a parameter of a call")
+            return False
+        assert isinstance(memory, syntax.Memory)
+        operand: Operand | None
+        if is_store:
+            operand = self.value(other, spelling.text, vector=True)
+        else:
+            operand = self.destination(other, spelling.text, vector=True)
+        type_ = next(m for m in reversed(spelling.modifiers) if m in ir.WIDTHS)
+        width = ir.WIDTHS[type_] // 8 * (len(operand.elements) if isinstance(operand, ir.Vector) else 1)
+        if memory.offset < 0 or memory.offset + width > meaning.size:
+            raise self.fail(f"{spelling.text} lies outside of parameter {meaning.name}, which has {meaning.size} bytes")
+        if memory.offset or not isinstance(operand, ir.Register | ir.Immediate):
+            meaning.scalar = False
+        self.routine.items.append(
+            ParameterAccess(meaning, memory.offset, spelling.modifiers, type_, operand, is_store, guard, self.location)
+        )
+        return True
+
+    def call(self, statement: syntax.Call) -> None:
+        function = self.functions.get(statement.target)
+        if function is None:
+            if isinstance(self.find(statement.target), ir.Register):
+                self.refuse(not_emulated("indirect call", self.location))
+                return
+            raise self.fail(f"call of {statement.target}, which is not a function")
+        if function.is_entry:
+            raise self.fail(f"call of {statement.target}, which is a kernel")
+        guard = self.guard(statement.guard)
+        results, arguments = (
+            [self.argument(name) for name in names] for names in (statement.results, statement.arguments)
+        )
+        if len(results) != len(function.results) or len(arguments) != len(function.parameters):
+            raise self.fail(f"call of {function.name} does not match its declaration")
+        self.routine.callees.setdefault(function.name, self.location)
+        self.routine.items.append(CallSite(function.name, results, arguments, guard, self.location))
+
+    def argument(self, name: "str | ir.Immediate") -> Argument:
+        if isinstance(name, ir.Immediate):
+            return name
+        meaning = self.look_up(name)
+        if isinstance(meaning, Parameter | ir.Register):
+            return meaning
+        raise self.fail(f"malformed operand of call: {name}")
+
+    def land_branches(self) -> None:
+        for index, name, scope in self.branches:
+            draft = self.routine.items[index]
+            assert isinstance(draft, Draft)
+            self.location = draft.location
+            if draft.opcode == "bra":
+                draft.sources = (ir.Target(self.label(name, scope)),)
+            else:
+                targets = self.table(name, scope)
+                draft.sources += tuple(ir.Target(self.label(target, scope)) for target in targets)
+
+    def label(self, name: str, scope: "_Scope | None") -> int:
+        while scope is not None:
+            if name in scope.labels:
+                return scope.labels[name]
+            scope = scope.parent
+        raise self.fail(f"branch to {name}, which is not a label in reach")
+
+    def table(self, name: str, scope: "_Scope | None") -> list[str]:
+        while scope is not None:
+            if name in scope.tables:
+                return scope.tables[name]
+            scope = scope.parent
+        raise self.fail(f"brx.idx to {name}, which is not a table of branch targets")
+
+    # -- operands
+
+    def find(self, name: str) -> Meaning | None:
+        scope: _Scope | None = self.scope
+        numbered: re.Match[str] | None = None
+        while scope is not None:
+            meaning = scope.names.get(name)
+            if meaning is not None:
+                return meaning
+            if scope.ranges:
+                numbered = numbered or _NUMBERED.fullmatch(name)
+                if numbered:
+                    declared = scope.ranges.get(numbered[1])
+                    if declared is not None and int(numbered[2]) < declared[0]:
+                        meaning = scope.names[name] = self.new_register(name, declared[1], declared[2])
+                        return meaning
+            scope = scope.parent
+        return None
+
+    def look_up(self, name: str) -> "Meaning | ir.Special":
+        meaning = self.find(name)
+        if meaning is not None:
+            return meaning
+        special = _SPECIALS.get(name)
+        if special is not None:
+            return special
+        if name in _GPU_ONLY_SPECIALS:
+            raise not_emulated(name, self.location)
+        base, dot, component = name.rpartition(".")
+        if dot and component in _COMPONENTS:
+            vector = self.find(base)
+            if isinstance(vector, ir.Vector) and _COMPONENTS[component] < len(vector.elements):
+                element = vector.elements[_COMPONENTS[component]]
+                assert isinstance(element, ir.Register)
+                return element
+        raise self.fail(f"unknown {'register' if name.startswith('%') else 'name'} {name[:80]}")
+
+    def value(self, operand: syntax.Operand, text: str, *, vector: bool = False) -> Operand:
+        if type(operand) is str:
+            meaning = self.look_up(operand)
+            if type(meaning) is ir.Register:
+                return meaning
+            return self.symbol_value(meaning, operand, 0, text, vector)
+        if isinstance(operand, ir.Immediate):
+            return operand
+        if isinstance(operand, syntax.NameOffset):
+            return self.symbol_value(self.look_up(operand.name), operand.name, operand.offset, text, False)
+        if isinstance(operand, syntax.Braces) and vector:
+            return self.vector(operand, text)
+        raise self.fail(f"malformed operand of {text}")
+
+    def symbol_value(self, meaning: "Meaning | ir.Special", name: str, offset: int, text: str, vector: bool) -> Operand:
+        match meaning:
+            case ir.Special() if offset == 0:
+                return meaning
+            case ir.Vector() if vector and offset == 0:
+                return meaning
+            case ir.Symbol():
+                return ir.Symbol(meaning.name, meaning.space, meaning.offset + offset) if offset else meaning
+            case Storage():
+                self.use(meaning)
+                return Place(meaning, offset)
+            case Parameter():
+                meaning.scalar = False
+                return Place(meaning.storage, offset)
+            case FunctionName():
+                raise not_emulated(f"pointer to function {meaning.name}", self.location)
+            case Refused():
+                raise self.fail(meaning.reason)
+            case _:
+                raise self.fail(f"malformed operand of {text}: {name}")
+
+    def use(self, storage: Storage) -> None:
+        if storage.space == "shared":
+            self.routine.shared[storage] = None
+
+    def destination(self, operand: syntax.Operand, text: str, *, vector: bool = False) -> "Operand | None":
+        if type(operand) is str:
+            if operand == "_":
+                return None
+            meaning = self.look_up(operand)
+            if type(meaning) is ir.Register or (vector and isinstance(meaning, ir.Vector)):
+                return meaning
+        elif isinstance(operand, syntax.Braces) and vector:
+            return self.vector(operand, text, written=True)
+        raise self.fail(f"malformed operand of {text}: its result needs a register")
+
+    def vector(self, braces: syntax.Braces, text: str, *, written: bool = False) -> ir.Vector:
+        elements: list[ir.Register | ir.Immediate | None] = []
+        for element in braces.elements:
+            if element == "_":
+                elements.append(None)
+                continue
+            meaning = element if isinstance(element, ir.Immediate) else self.look_up(element)
+            if isinstance(meaning, ir.Register) or (isinstance(meaning, ir.Immediate) and not written):
+                elements.append(meaning)
+            else:
+                raise self.fail(f"malformed operand of {text}: {element} in a vector")
+        return ir.Vector(tuple(elements))
+
+    def memory(self, operand: syntax.Operand, text: str) -> Operand:
+        if not isinstance(operand, syntax.Memory):
+            raise self.fail(f"malformed operand of {text}: an address in [ ] is needed")
+        if operand.base is None:
+            return ir.Address(None, operand.offset)
+        meaning = self.look_up(operand.base)
+        match meaning:
+            case ir.Register() | ir.Symbol():
+                return ir.Address(meaning, operand.offset)
+            case Storage():
+                self.use(meaning)
+                return PlaceAddress(meaning, operand.offset)
+            case Parameter():
+                meaning.scalar = False
+                return PlaceAddress(meaning.storage, operand.offset)
+            case Refused():
+                raise self.fail(meaning.reason)
+            case _:
+                raise self.fail(f"malformed operand of {text}: [{operand.base}]")
+
+    def predicate(self, operand: syntax.Operand, text: str) -> Operand:
+        if not isinstance(operand, syntax.Inverted):
+            return self.value(operand, text)
+        register = self.look_up(operand.name)
+        if not isinstance(register, ir.Register) or register.type != "pred":
+            raise self.fail(f"malformed operand of {text}: !{operand.name} is not a predicate")
+        inverse = self.routine.register(f"!{register.name}", "pred")
+        self.routine.items.append(Draft("not", ("pred",), (inverse,), (register,), None, self.location))
+        return inverse
+
+
+def align_up(offset: int, align: int) -> int:
+    return -(-offset // align) * align
