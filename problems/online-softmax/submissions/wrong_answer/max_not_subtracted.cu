@@ -1,0 +1,30 @@
+// The weights are exp(s).
+// expect-case: book
+// expect-mutant: max_not_subtracted
+#include "common.cuh"
+
+__global__ void online_softmax(const float* scores, const float* v, float* m_trace, float* l_trace, float* o_trace,
+                               float* out, int R, int T, int B) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= R) return;
+  const float* s = scores + static_cast<size_t>(row) * T * B;
+  const float* x = v + static_cast<size_t>(row) * T * B;
+  float m = -INFINITY, l = 0.f, o = 0.f;
+  for (int t = 0; t < T; ++t) {
+    float m_new = m;
+    for (int i = 0; i < B; ++i) m_new = fmaxf(m_new, s[t * B + i]);
+    if (m_new > -INFINITY) {  // some key was visible by now
+      for (int i = 0; i < B; ++i) {
+        const float w = expf(s[t * B + i]);
+        l += w;
+        o += w * x[t * B + i];
+      }
+      m = m_new;
+    }
+    const size_t at = static_cast<size_t>(row) * T + t;
+    m_trace[at] = m;
+    l_trace[at] = l;
+    o_trace[at] = o;
+  }
+  out[row] = l > 0.f ? o / l : 0.f;
+}
