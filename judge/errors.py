@@ -13,6 +13,12 @@ class UsageError(JudgeError):
     exit_code = 2
 
 
+class NothingToDoError(JudgeError):
+    """The request is well formed but names no work: bench cases without a GPU, say. Exit code 5."""
+
+    exit_code = 5
+
+
 class SubmissionError(JudgeError):
     """The submission cannot be read: size, encoding, a launch or workspace line. Exit code 4.
 

@@ -272,7 +272,7 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
     body = _validated(_Result, frame.header.get("body"))
     sizes = {buffer.name: buffer.size_bytes for buffer in request.outputs}
     got = {name: blob.nbytes for name, blob in zip(body.outputs, frame.blobs, strict=False)}
-    if len(frame.blobs) != len(body.outputs) or (got != sizes and (got or body.verdict is None)):
+    if not len(frame.blobs) == len(body.outputs) == len(got) or (got != sizes and (got or body.verdict is None)):
         raise WireError("the outputs of a result are not the ones that were asked for")
     return CaseResult(
         verdict=body.verdict,

@@ -79,6 +79,14 @@ class _Lost(Exception):  # noqa: N818 - how a conversation ended
         self.reason = reason
 
 
+class WorkerFault(DeviceFault):
+    """A worker gave no answer to a load. incident: set when that was the judge's own fault."""
+
+    def __init__(self, lost: CaseResult) -> None:
+        super().__init__(lost.verdict or Verdict.JUDGE_ERROR, lost.message, fatal=True)
+        self.incident = lost.incident
+
+
 class Worker:
     """One worker process, started at once; `ready()` waits until its device is warm."""
 
@@ -151,8 +159,7 @@ class Worker:
                 return
             verdict, message, diagnoses = parse_fault(frame)
         except (_Lost, WireError) as error:
-            result = self._verdict_of_loss(error, "while the module was loaded", 0.0)
-            raise DeviceFault(result.verdict or Verdict.JUDGE_ERROR, result.message, fatal=True) from error
+            raise WorkerFault(self._verdict_of_loss(error, "while the module was loaded", 0.0)) from error
         raise DeviceFault(verdict, message, diagnoses)
 
     def run_case(self, request: CaseRequest) -> CaseResult:
@@ -243,11 +250,8 @@ class Worker:
     def _verdict_of_loss(self, error: _Lost | WireError, when: str, limit_s: float) -> CaseResult:
         """Kill what is left of the worker and say whose fault the silence is."""
         reason = error.reason if isinstance(error, _Lost) else "garbage"
-        if reason == "death":
-            # It may be a moment from closing the channel to the process's end; its own code tells more.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(1.0)
-        ended = self._process.poll()
+        # It may be a moment from closing the channel to the process's end; its own code tells more.
+        ended = self._exit_code(1.0 if reason == "death" else 0.0)
         self.close()
         if reason == "time" and self._kernel_runs:
             figure = f" within {limit_s:g} s" if limit_s else ""
@@ -264,17 +268,26 @@ class Worker:
         incident = record_incident(what, self._log.text())
         return CaseResult(Verdict.JUDGE_ERROR, f"{what}; this is not the kernel's fault", fatal=True, incident=incident)
 
+    def _exit_code(self, wait_s: float) -> int | None:
+        """How the process ended, negative for a signal; None while it runs. Leaves it unreaped."""
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        poller.poll(1000 * wait_s)
+        state = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if state is None:
+            return None
+        return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
     def close(self) -> None:
         """End the process and everything it started; safe to call twice."""
         if not self.alive:
             return
         self.alive = False
+        # The leader is not reaped before this, so the group's number cannot belong to another by now.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        if self._process.poll() is None:
-            # The leader is not reaped yet, so the group's number cannot have been given to another.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
         try:
             self._process.wait(REAP_LIMIT_S)
         except subprocess.TimeoutExpired as error:

@@ -1,0 +1,177 @@
+"""Runs the cases of a submission in a session and turns what comes back into case reports.
+
+The worker's answer is bytes and claims; the comparison, the requirements and the verdict of every
+case are decided here, on the trusted side.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.events import EventSink
+from judge.examples import Examples
+from judge.problem import Array, Case, Group, Problem
+from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.submission.model import Submission
+from judge.submission.unit import TranslationUnit
+from judge.verdict import Verdict
+from judge.verification.compare import judge_case
+from judge.verification.requirements import largest_amplification, unmet_requirements
+from judge.worker.messages import CaseResult
+from judge.worker.requests import case_request
+from judge.worker.session import Session
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The verdict of a case with what led to it."""
+
+    verdict: Verdict
+    message: str
+    error: ErrorSummary | None
+    diagnoses: tuple[Diagnosis, ...]
+
+
+class Casework:
+    """One submission's cases. incident: of the last case that failed through our own fault."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        submission: Submission,
+        unit: TranslationUnit,
+        examples: Examples,
+        sink: EventSink,
+        name: str,
+        seed: int,
+    ) -> None:
+        self._problem = problem
+        self._submission = submission
+        self.unit = unit
+        self.examples = examples
+        self._sink = sink
+        self._name = name
+        self._seed = seed
+        self.incident: str | None = None
+
+    def run(
+        self,
+        session: Session,
+        lowered: Mapping[str, str],
+        cases: Sequence[Case],
+        *,
+        fail_fast: bool = False,
+        kept: bool = False,
+        quiet: bool = False,
+    ) -> list[CaseReport]:
+        """Run cases in order; all of them, unless fail_fast.
+
+        lowered: symbol of each name expression in the loaded module. kept: another run of the same
+        cases follows. quiet: tell the sink of failures only, because that other run decides.
+        """
+        reports: list[CaseReport] = []
+        for position, case in enumerate(cases, start=1):
+            self._sink.case_started(session.kind, case.name, position, len(cases))
+            self.examples.prepare(case)
+            if position < len(cases):
+                self.examples.prepare(cases[position])
+            report = self._run_case(session, lowered, case)
+            self.examples.release(case, needed_again=kept)
+            reports.append(report)
+            failed = report.verdict is not Verdict.ACCEPTED
+            if failed or not quiet:
+                self._sink.case_finished(report, position, len(cases))
+            if failed and fail_fast:
+                break
+        return reports
+
+    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
+        inputs = self.examples.inputs(case)
+        constants = self._problem.constants_of(case)
+        plan = next(plan for plan in self.unit.plans if plan.constants == constants)
+        bench = case.group is Group.BENCH and session.kind == "cuda"
+        request = case_request(self._problem, case, self._submission, plan, lowered, inputs, bench=bench)
+        result = session.run_case(request)
+        self.incident = result.incident or self.incident
+        judged = self._judge(case, inputs, result)
+        counters = result.counters
+        return CaseReport(
+            name=case.name,
+            group=case.group.value,
+            verdict=judged.verdict,
+            message=judged.message,
+            backend=session.kind,
+            parameters=dict(case.parameters),
+            seconds=result.seconds,
+            error=judged.error,
+            diagnoses=judged.diagnoses,
+            counters=counters,
+            timing=result.timing,
+            bandwidth_gbs=self._bandwidth(case, inputs, result.timing),
+            read_amplification=largest_amplification(self._problem, counters) if counters else None,
+            launches=self._launches(plan.kernels, result),
+            replay=self._replay(case, session.kind),
+            printed=result.printed,
+        )
+
+    def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> _Judged:
+        """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
+        if not result.outputs:
+            verdict = result.verdict or Verdict.JUDGE_ERROR
+            return _Judged(verdict, result.message or verdict.text.sentence, None, result.diagnoses)
+        expected = self.examples.expected(case)
+        # Looking for the mistake behind wrong values makes sense only when every value means something.
+        judgement = judge_case(
+            self._problem,
+            case,
+            inputs,
+            self._outputs(case, result),
+            expected.reference,
+            expected.naive,
+            explain=result.verdict is None,
+        )
+        if result.verdict is not None:
+            return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
+        diagnoses = result.diagnoses + judgement.diagnoses
+        if judgement.verdict is Verdict.ACCEPTED and result.counters is not None:
+            unmet = unmet_requirements(self._problem, case, inputs, result.counters)
+            if unmet:
+                return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
+        return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)
+
+    def _outputs(self, case: Case, result: CaseResult) -> dict[str, Array]:
+        return {
+            buffer.name: np.frombuffer(result.outputs[buffer.name], buffer.numpy_dtype).reshape(
+                buffer.extent(case.parameters)
+            )
+            for buffer in self._problem.outputs
+        }
+
+    def _bandwidth(self, case: Case, inputs: Mapping[str, Array], timing: Timing | None) -> float | None:
+        """Minimum bytes of the case over its median time, in GB/s (10**9)."""
+        if timing is None:
+            return None
+        return self._problem.minimum_bytes(case, inputs) / (timing.median_us * 1e3)
+
+    def _launches(self, kernels: Sequence[str], result: CaseResult) -> tuple[LaunchReport, ...]:
+        default = self._submission.default_launch
+        reports = []
+        for j, (line, kernel) in enumerate(zip(self._submission.launches, kernels, strict=True)):
+            shape = result.launches[j] if j < len(result.launches) else None
+            reports.append(
+                LaunchReport(
+                    text=line.text,
+                    line=None if default else line.line,
+                    kernel=kernel,
+                    grid=shape.grid if shape else None,
+                    block=shape.block if shape else None,
+                    shared_bytes=shape.shared_bytes if shape else None,
+                )
+            )
+        return tuple(reports)
+
+    def _replay(self, case: Case, backend: str) -> str:
+        words = ["judge", "test", self._name, "--problem", self._problem.id, "--case", case.name]
+        return shlex.join([*words, "--seed", str(self._seed), "--backend", backend])

@@ -1,0 +1,369 @@
+"""From the bytes of a submission to its report. Every face of the judge calls judge_submission.
+
+    read -> compile (PTX for the CPU) -> cases on the CPU, watched
+         -> compile (fast cubin) -> cases on the GPU -> compile (optimized cubin) -> cases and bench
+
+The GPU part runs where a GPU is. The fast module comes first there because full optimization can
+take 20 s: nobody should wait for the optimizer to hear that the answer is wrong.
+
+One of the three borders of the product: whatever goes wrong in our own code below here becomes a
+judge_error with an incident id, never the learner's verdict.
+"""
+
+import difflib
+import hashlib
+import os
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Literal
+
+from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
+from judge.casework import Casework
+from judge.compiler import Compilation, Target, compile_unit
+from judge.errors import JudgeError, NothingToDoError, SubmissionError, UsageError
+from judge.events import EventSink
+from judge.examples import Examples
+from judge.gpu import gpu_present
+from judge.problem import Case, Group, Problem
+from judge.records import (
+    BackendReport,
+    CaseReport,
+    CompileMessage,
+    CompileReport,
+    LaunchReport,
+    ProblemReference,
+    Report,
+    SubmissionReport,
+)
+from judge.submission.model import Submission
+from judge.submission.read import read_submission
+from judge.submission.unit import TranslationUnit, build_unit
+from judge.verdict import Verdict
+from judge.version import judge_version
+from judge.worker.incidents import record_incident
+from judge.worker.session import Session
+from judge.worker.supervisor import Worker, WorkerFault
+
+Backend = Literal["cpu", "cuda"]
+
+CPU_ARCH = "compute_90"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to judge.
+
+    cases: names of the only cases to run; empty means all of the group.
+    group: "all", "sample" or "bench". seed: None draws one.
+    """
+
+    backend: Literal["auto", "cpu", "cuda"] = "auto"
+    cases: tuple[str, ...] = ()
+    group: Literal["all", "sample", "bench"] = "all"
+    seed: int | None = None
+    fail_fast: bool = False
+
+
+def judge_submission(problem: Problem, data: bytes, name: str, options: Options, sink: EventSink) -> Report:
+    """Judge a submission.
+
+    data: the file's bytes as they are. name: how the report calls it.
+    Raises UsageError for options that name nothing, MachineError when the machine cannot judge at all.
+    """
+    judging = _Judging(problem, data, name, options, sink)
+    try:
+        report = judging.run()
+    except JudgeError:
+        raise
+    except Exception as error:
+        incident = record_incident(f"judging {name} for {problem.id}", traceback.format_exc())
+        message = f"The judge failed: {type(error).__name__}. This is not the kernel's fault."
+        report = judging.report(Verdict.JUDGE_ERROR, message, incident=incident)
+    sink.finished(report)
+    return report
+
+
+def choose_cases(problem: Problem, options: Options) -> tuple[Case, ...]:
+    """The cases the options name, in the problem's order.
+
+    Raises UsageError for a name the problem does not have.
+    """
+    known = [case.name for case in problem.cases]
+    for wanted in options.cases:
+        if wanted not in known:
+            close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+            advice = f"Did you mean {close[0]}?" if close else f"Its cases: {', '.join(known)}."
+            raise UsageError(f"{problem.id} has no case {wanted!r}. {advice}")
+    if options.cases:
+        return tuple(case for case in problem.cases if case.name in options.cases)
+    if options.group == "all":
+        return problem.cases
+    return tuple(case for case in problem.cases if case.group == options.group)
+
+
+@dataclass
+class _Judging:
+    """One run: what is known so far, so that a report can be written at any point."""
+
+    problem: Problem
+    data: bytes
+    name: str
+    options: Options
+    sink: EventSink
+    started: float = field(default_factory=time.monotonic)
+    submission: Submission | None = None
+    compile: CompileReport = field(default_factory=lambda: CompileReport(ok=False))
+    backends: list[BackendReport] = field(default_factory=list)
+    cases: list[CaseReport] = field(default_factory=list)
+    refusal: tuple[Verdict, str] | None = None
+    incident: str | None = None
+
+    def __post_init__(self) -> None:
+        seed = self.options.seed
+        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+
+    def run(self) -> Report:
+        chosen = choose_cases(self.problem, self.options)
+        on_cpu, on_cuda = self._divide(chosen)
+        with ExitStack() as stack:
+            # Started before anything else: a process and a device context are warm when the compiler is done.
+            workers: dict[Backend, Worker] = {}
+            if on_cpu:
+                workers["cpu"] = stack.enter_context(Worker("cpu"))
+            if on_cuda:
+                workers["cuda"] = stack.enter_context(Worker("cuda"))
+            try:
+                self.submission = read_submission(self.data, self.name, self.problem)
+            except SubmissionError as error:
+                return self._refused(error)
+            unit = self._unit(on_cpu or on_cuda, on_cuda)
+            examples = stack.enter_context(Examples(self.problem, self.seed))
+            casework = Casework(self.problem, self.submission, unit, examples, self.sink, self.name, self.seed)
+            if on_cpu:
+                session = stack.enter_context(Session("cpu", workers["cpu"]))
+                if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
+                    return self._conclude()
+            if on_cuda:
+                session = stack.enter_context(Session("cuda", workers["cuda"]))
+                self._judge_on_cuda(casework, session, on_cuda)
+            return self._conclude()
+
+    def _divide(self, chosen: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+        """The cases of each backend. Raises NothingToDoError when no backend is left for any."""
+        backend = self.options.backend
+        gpu = backend == "cuda" or (backend == "auto" and gpu_present())
+        on_cpu = [case for case in chosen if case.cpu] if backend != "cuda" else []
+        on_cuda = list(chosen) if gpu else []
+        if not on_cpu and not on_cuda:
+            reason = "they are bench cases, and those need a GPU" if chosen else f"group {self.options.group} is empty"
+            raise NothingToDoError(f"No case of {self.problem.id} to run: {reason}.")
+        return on_cpu, on_cuda
+
+    def _unit(self, *groups: Iterable[Case]) -> TranslationUnit:
+        assert self.submission is not None
+        sets = dict.fromkeys(self.problem.constants_of(case) for group in groups for case in group)
+        return build_unit(self.submission, self.problem, tuple(sets))
+
+    def _compile(self, backend: Backend, unit: TranslationUnit, target: Target) -> Compilation:
+        self.sink.compiling(backend)
+        compilation = compile_unit(unit, target)
+        report = CompileReport(
+            ok=compilation.ok,
+            seconds=compilation.seconds,
+            cached=compilation.cached,
+            log=compilation.log,
+            errors=compilation.messages,
+            kernels=compilation.kernels,
+        )
+        # The resources a reader wants are those of a cubin; a PTX compilation knows none.
+        self.compile = report if report.kernels or not self.compile.kernels else self.compile
+        self.sink.compiled(backend, report)
+        return compilation
+
+    def _judge_on_cpu(self, casework: Casework, session: Session, cases: list[Case], *, gpu_follows: bool) -> bool:
+        """Judge on the CPU backend. False when what was found makes a GPU run pointless."""
+        compilation = self._compile("cpu", casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
+        if not compilation.ok:
+            self.backends.append(_backend_report(session.properties()))
+            return False
+        casework.examples.prepare(cases[0])
+        self.backends.append(_backend_report(session.properties()))
+        try:
+            session.load(_image(casework.unit, compilation))
+        except DeviceFault as fault:
+            if fault.verdict == Verdict.COMPILE_ERROR and gpu_follows:
+                # NVRTC took it and the emulator does not: the GPU's own assembler has the last word.
+                self.sink.note(f"The CPU backend did not judge this submission: {fault}")
+                self.backends.pop()
+                return True
+            self._refuse_module(fault)
+            return False
+        reports = casework.run(session, compilation.lowered, cases, fail_fast=self.options.fail_fast, kept=gpu_follows)
+        self.cases.extend(reports)
+        self.incident = casework.incident
+        return not self.options.fail_fast or _all_accepted(reports)
+
+    def _judge_on_cuda(self, casework: Casework, session: Session, cases: list[Case]) -> None:
+        try:
+            properties = session.properties()
+        except JudgeError as error:
+            if self.options.backend == "cuda" or not self.backends:
+                raise
+            self.sink.note(f"Not judged on a GPU: {error}")
+            return
+        self.backends.append(_backend_report(properties))
+        correctness = [case for case in cases if case.group is not Group.BENCH]
+        if correctness:
+            compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "fast"))
+            if not self._load_on_cuda(session, casework.unit, compilation, fresh=False):
+                return
+            reports = casework.run(
+                session, compilation.lowered, correctness, fail_fast=self.options.fail_fast, kept=True, quiet=True
+            )
+            if not _all_accepted(reports):
+                self.cases.extend(reports)
+                self.incident = casework.incident
+                return
+        compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "optimized"))
+        if not self._load_on_cuda(session, casework.unit, compilation, fresh=bool(correctness)):
+            return
+        ordered = correctness + [case for case in cases if case.group is Group.BENCH and _all_accepted(self.cases)]
+        self.cases.extend(casework.run(session, compilation.lowered, ordered, fail_fast=self.options.fail_fast))
+        self.incident = casework.incident
+
+    def _load_on_cuda(self, session: Session, unit: TranslationUnit, compilation: Compilation, *, fresh: bool) -> bool:
+        if not compilation.ok:
+            return False
+        image = _image(unit, compilation)
+        try:
+            (session.restart if fresh else session.load)(image)
+        except DeviceFault as fault:
+            self._refuse_module(fault)
+            return False
+        return True
+
+    def _refuse_module(self, fault: DeviceFault) -> None:
+        """The compiler took the submission, the device does not."""
+        if fault.verdict != Verdict.COMPILE_ERROR:
+            self.refusal = (Verdict(fault.verdict), str(fault))
+            self.incident = fault.incident if isinstance(fault, WorkerFault) else None
+            return
+        lines = [(diagnosis.line, diagnosis.message) for diagnosis in fault.diagnoses] or [(None, str(fault))]
+        errors = tuple(CompileMessage(line=line, message=message) for line, message in lines)
+        self.compile = self.compile.model_copy(update={"ok": False, "errors": errors})
+
+    def _refused(self, error: SubmissionError) -> Report:
+        message = CompileMessage(line=error.line, column=error.column, message=str(error))
+        self.compile = CompileReport(ok=False, errors=(message,))
+        return self.report(Verdict.COMPILE_ERROR, _at(error.line, str(error)))
+
+    def _conclude(self) -> Report:
+        if self.refusal is not None:
+            return self.report(*self.refusal)
+        if not self.compile.ok:
+            first = next((message for message in self.compile.errors if message.severity == "error"), None)
+            return self.report(
+                Verdict.COMPILE_ERROR, _at(first.line, first.message) if first else "The compiler gave no reason."
+            )
+        verdict = Verdict.worst([case.verdict for case in self.cases])
+        if verdict is Verdict.ACCEPTED:
+            return self.report(verdict, self._accepted_sentence())
+        told = next(case for case in self.cases if case.verdict is verdict)
+        failed = sum(case.verdict is not Verdict.ACCEPTED for case in self.cases)
+        message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
+        if failed > 1:
+            message += f" ({failed} of {len(self.cases)} cases not accepted)"
+        hint = next((d.hint for d in told.diagnoses if d.hint and not d.warning), verdict.text.next_step)
+        return self.report(verdict, message, hint=hint, replay=told.replay)
+
+    def _accepted_sentence(self) -> str:
+        counts = [
+            f"{sum(case.backend == backend.kind for case in self.cases)} on {_place(backend)}"
+            for backend in self.backends
+        ]
+        return f"All cases right: {', '.join(counts)}."
+
+    def report(
+        self,
+        verdict: Verdict,
+        message: str,
+        *,
+        hint: str | None = None,
+        replay: str | None = None,
+        incident: str | None = None,
+    ) -> Report:
+        """The report of what is known so far."""
+        backend = self.backends[0] if self.backends else _unused_backend(self.options)
+        launches = next((case.launches for case in self.cases if case.launches), self._planned_launches())
+        return Report(
+            judge_version=judge_version(),
+            submission=self._submission_report(),
+            problem=ProblemReference(id=self.problem.id, version=self.problem.version),
+            verdict=verdict,
+            message=message,
+            hint=hint,
+            backend=backend,
+            backends=tuple(self.backends) or (backend,),
+            seed=self.seed,
+            compile=self.compile,
+            launches=launches,
+            cases=tuple(self.cases),
+            replay=replay,
+            incident=incident or self.incident,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _submission_report(self) -> SubmissionReport:
+        submission = self.submission
+        return SubmissionReport(
+            name=self.name,
+            sha256=hashlib.sha256(self.data).hexdigest(),
+            source_bytes=len(self.data),
+            default_launch=submission.default_launch if submission else False,
+            set_aside=submission.set_aside if submission else (),
+            notes=submission.notes if submission else (),
+        )
+
+    def _planned_launches(self) -> tuple[LaunchReport, ...]:
+        """The launch lines as written, for a report in which nothing ran."""
+        if self.submission is None:
+            return ()
+        return tuple(
+            LaunchReport(
+                text=line.text,
+                line=None if self.submission.default_launch else line.line,
+                kernel=line.kernel.text,
+            )
+            for line in self.submission.launches
+        )
+
+
+def _all_accepted(reports: Iterable[CaseReport]) -> bool:
+    return all(report.verdict is Verdict.ACCEPTED for report in reports)
+
+
+def _image(unit: TranslationUnit, compilation: Compilation) -> ModuleImage:
+    return ModuleImage(compilation.image, unit.source, compilation.lowered)
+
+
+def _backend_report(properties: DeviceProperties) -> BackendReport:
+    kind: Backend = "cpu" if properties.kind == "cpu" else "cuda"
+    return BackendReport(kind=kind, device=properties.name, arch=properties.arch, isolation="none")
+
+
+def _unused_backend(options: Options) -> BackendReport:
+    """What stands in a report that ended before any device was asked."""
+    if options.backend == "cuda":
+        return BackendReport(kind="cuda", device="not used", arch="", isolation="none")
+    return BackendReport(kind="cpu", device="not used", arch=CPU_ARCH, isolation="none")
+
+
+def _place(backend: BackendReport) -> str:
+    return "the CPU backend" if backend.kind == "cpu" else backend.device
+
+
+def _at(line: int | None, message: str) -> str:
+    return f"line {line}: {message}" if line is not None else message

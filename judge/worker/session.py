@@ -1,0 +1,53 @@
+"""Runs the cases of one compiled submission on one kind of device, over as many workers as it takes.
+
+A case that kills its worker costs only itself: the next case gets a fresh one with the same module.
+"""
+
+from types import TracebackType
+
+from judge.backends.base import DeviceProperties, ModuleImage
+from judge.worker.messages import CaseRequest, CaseResult
+from judge.worker.supervisor import Kind, Worker
+
+
+class Session:
+    """A context manager. worker: one that was started early, so that its start hides behind the compiler."""
+
+    def __init__(self, kind: Kind, worker: Worker | None = None) -> None:
+        self.kind = kind
+        self._worker = worker or Worker(kind)
+        self._image: ModuleImage | None = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def properties(self) -> DeviceProperties:
+        """Raises MachineError when the device is not there."""
+        return self._worker.ready()
+
+    def load(self, image: ModuleImage) -> None:
+        """Load the module now and into every worker to come.
+
+        Raises DeviceFault when the device refuses it.
+        """
+        self._image = image
+        self._worker.load(image)
+
+    def restart(self, image: ModuleImage) -> None:
+        """Go on with another module in a fresh process: nothing the first one stored can reach it."""
+        self._worker.close()
+        self._worker = Worker(self.kind)
+        self.load(image)
+
+    def run_case(self, request: CaseRequest) -> CaseResult:
+        if not self._worker.alive and self._image is not None:
+            self.restart(self._image)
+        return self._worker.run_case(request)
+
+    def close(self) -> None:
+        self._worker.close()

@@ -1,0 +1,238 @@
+"""A case's way through a device: poison, plans, launches, outputs, and what a kernel must not do."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from judge.backends.base import DeviceFault, KernelAttributes, LaunchOutcome
+from judge.problem import Role
+from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
+from judge.verdict import Verdict
+from judge.worker.execution import GUARD_BYTES, add_counters, run_case
+from judge.worker.messages import BufferSpec, CaseRequest, LaunchSpec, ParameterValue, WorkspaceSpec
+from tests.unit.worker.fake_device import FakeDevice, planner, workspace_planner
+
+X = BufferSpec("x", "f32", "float", (2, 2), Role.INPUT, 4)
+OUT = BufferSpec("out", "f32", "float", (4,), Role.OUTPUT, 4)
+
+
+def request(**changes) -> CaseRequest:
+    fields = {
+        "name": "case",
+        "workspace_kernel": "plan_w",
+        "launch_kernel": "plan_l",
+        "launches": (LaunchSpec("k", "kernel", 3),),
+        "parameters": (ParameterValue("n", "int", 4), ParameterValue("scale", "float", 0.5)),
+        "buffers": (X, OUT),
+        "inputs": {"x": np.arange(4, dtype=np.float32).reshape(2, 2)},
+    }
+    return CaseRequest(**(fields | changes))
+
+
+def doubling(device, launch):
+    """out = 2 * x; finds its buffers by label, as the fake has no pointers to follow."""
+    guard = GUARD_BYTES if device.kind == "cuda" else 0
+    x = np.frombuffer(device.download(device.labels["x"] + guard, 16), np.float32)
+    device.upload(device.labels["out"] + guard, (2 * x).tobytes())
+
+
+ONE_LAUNCH = planner((1, 1, 1, 32, 1, 1, 0))
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_outputs_come_back_and_stages_are_told(kind):
+    device = FakeDevice({"plan_l": ONE_LAUNCH, "k": doubling}, kind=kind)
+    stages = []
+    result = run_case(device, request(), stages.append)
+    assert result.verdict is None
+    assert np.frombuffer(result.outputs["out"], np.float32).tolist() == [0, 2, 4, 6]
+    assert result.launches[0].block == (32, 1, 1)
+    assert stages == ["running", "fetching"]
+    assert device.memory == {}
+
+
+def test_an_output_nobody_writes_is_all_poison():
+    device = FakeDevice({"plan_l": ONE_LAUNCH, "k": lambda device, launch: None})
+    assert run_case(device, request()).outputs["out"] == b"\xff" * 16
+
+
+def test_the_planner_gets_parameters_and_pointers_and_the_kernel_its_block():
+    device = FakeDevice({"plan_l": planner((1, 1, 1, 1, 1, 1, 0), arguments=(b"block678",)), "k": doubling})
+    run_case(device, request())
+    plan, launch = device.launched
+    _geometry, _blocks, n, scale, x, out = struct.unpack("<QQifQQ", plan.arguments)
+    assert (n, scale) == (4, 0.5)
+    assert (x, out) == (device.labels["x"], device.labels["out"])
+    assert launch.arguments == b"block678"
+
+
+def test_workspaces_are_sized_poisoned_and_handed_to_the_planner():
+    seen = []
+    device = FakeDevice(
+        {
+            "plan_w": workspace_planner((4, 8)),
+            "plan_l": ONE_LAUNCH,
+            "k": lambda device, launch: seen.append(device.download(device.labels["part"], 32)),
+        }
+    )
+    result = run_case(device, request(workspaces=(WorkspaceSpec("part", "float", 1),)))
+    assert result.verdict is None
+    assert seen == [b"\xff" * 32]
+    assert struct.unpack_from("<Q", device.launched[1].arguments, 40)[0] == device.labels["part"]
+
+
+def test_a_workspace_over_the_cap_is_a_memory_limit_and_nothing_is_launched():
+    device = FakeDevice({"plan_w": workspace_planner((4, 1 << 40)), "plan_l": ONE_LAUNCH, "k": doubling})
+    result = run_case(device, request(workspaces=(WorkspaceSpec("part", "float", 1),)))
+    assert result.verdict is Verdict.MEMORY_LIMIT
+    assert [launch.kernel for launch in device.launched] == ["plan_w"]
+
+
+def test_bad_geometry_is_a_launch_error_before_any_launch():
+    device = FakeDevice({"plan_l": planner((0, 1, 1, 32, 1, 1, 0)), "k": doubling})
+    result = run_case(device, request())
+    assert result.verdict is Verdict.LAUNCH_ERROR
+    assert result.message == "line 3: grid.x = 0: a grid needs at least one block"
+    assert [launch.kernel for launch in device.launched] == ["plan_l"]
+
+
+def test_the_second_launch_is_checked_before_the_first_runs():
+    device = FakeDevice(
+        {"plan_l": planner((1, 1, 1, 32, 1, 1, 0), (1, 1, 1, 512, 1, 1, 0)), "k": doubling, "m": doubling},
+        kernel_attributes={"m": KernelAttributes(0, 64, 0)},
+    )
+    result = run_case(device, request(launches=(LaunchSpec("k", "kernel", 3), LaunchSpec("m", "merge", 4))))
+    assert result.message.startswith("line 4: block of 512 x 1 x 1")
+    assert [launch.kernel for launch in device.launched] == ["plan_l"]
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_a_changed_input_is_undefined_behavior_with_its_first_element(kind):
+    def kernel(device, launch):
+        guard = GUARD_BYTES if kind == "cuda" else 0
+        device.upload(device.labels["x"] + guard + 8, struct.pack("<ff", 9.0, 9.0))
+
+    device = FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}, kind=kind)
+    result = run_case(device, request())
+    assert result.verdict is Verdict.UNDEFINED_BEHAVIOR
+    (diagnosis,) = result.diagnoses
+    assert diagnosis.kind is DiagnosisKind.INPUT_MODIFIED
+    assert (diagnosis.buffer, diagnosis.index, diagnosis.occurrences) == ("x", (1, 0), 2)
+
+
+@pytest.mark.parametrize(("offset", "index", "side"), [(GUARD_BYTES + 16, 4, "after"), (GUARD_BYTES - 4, -1, "before")])
+def test_a_write_into_a_guard_zone_names_the_element(offset, index, side):
+    def kernel(device, launch):
+        doubling(device, launch)
+        device.upload(device.labels["out"] + offset, b"\0\0\0\0")
+
+    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}, kind="cuda"), request())
+    assert result.verdict is Verdict.UNDEFINED_BEHAVIOR
+    (diagnosis,) = result.diagnoses
+    assert diagnosis.kind is DiagnosisKind.GUARD_OVERWRITTEN
+    assert (diagnosis.buffer, diagnosis.index) == ("out", (index,))
+    assert side in diagnosis.message
+
+
+def test_diagnoses_of_a_launch_that_ended_make_undefined_behavior_and_keep_the_outputs():
+    race = Diagnosis(kind=DiagnosisKind.RACE, message="two threads, one word")
+
+    def kernel(device, launch):
+        doubling(device, launch)
+        return LaunchOutcome(diagnoses=[race], printed="hi")
+
+    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}), request())
+    assert result.verdict is Verdict.UNDEFINED_BEHAVIOR
+    assert result.message == "two threads, one word"
+    assert result.outputs
+    assert result.printed == "hi"
+
+
+def test_a_warning_changes_no_verdict():
+    odd = Diagnosis(kind=DiagnosisKind.UNINITIALIZED, message="odd", warning=True)
+
+    def kernel(device, launch):
+        doubling(device, launch)
+        return LaunchOutcome(diagnoses=[odd])
+
+    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}), request())
+    assert result.verdict is None
+    assert result.diagnoses == (odd,)
+
+
+def test_a_fault_names_the_launch_line_and_keeps_what_the_launch_reported():
+    bounds = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="K[1000]")
+
+    def kernel(device, launch):
+        outcome = LaunchOutcome(diagnoses=[bounds], counters=Counters(flops=7), printed="before")
+        raise DeviceFault("runtime_error", "illegal address", (bounds,), fatal=True, outcome=outcome)
+
+    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}), request())
+    assert result.verdict is Verdict.RUNTIME_ERROR
+    assert result.message == "line 3: kernel: illegal address"
+    assert result.diagnoses == (bounds,)
+    assert result.counters == Counters(flops=7)
+    assert result.printed == "before"
+    assert result.fatal
+    assert not result.outputs
+
+
+def test_a_planner_that_faults_is_the_fault_of_a_launch_line():
+    def broken(device, launch):
+        raise DeviceFault("time_limit", "did not end")
+
+    result = run_case(FakeDevice({"plan_l": broken, "k": doubling}), request())
+    assert result.verdict is Verdict.LAUNCH_ERROR
+    assert "cannot be evaluated: did not end" in result.message
+
+
+def test_only_a_device_with_a_stopwatch_is_timed_and_its_last_outputs_come_back():
+    class Timed(FakeDevice):
+        def stopwatch(self):
+            return self
+
+        def cold_sample(self, launches):
+            for launch in launches:
+                self.launch(launch, time_limit_s=1)
+            return 12.5
+
+        def clock_mhz(self):
+            return 1980
+
+    stages = []
+    device = Timed({"plan_l": ONE_LAUNCH, "k": doubling}, kind="cuda")
+    result = run_case(device, request(bench=True, timing_budget_s=0.0), stages.append)
+    assert result.timing is not None
+    assert (result.timing.median_us, result.timing.clock_mhz, result.timing.cold) == (12.5, 1980, True)
+    assert np.frombuffer(result.outputs["out"], np.float32).tolist() == [0, 2, 4, 6]
+    assert stages == ["running", "timing", "fetching"]
+    assert run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": doubling}), request(bench=True)).timing is None
+
+
+def test_a_kernel_that_stops_writing_after_the_first_run_is_caught_by_its_last_sample():
+    class Timed(FakeDevice):
+        def stopwatch(self):
+            return self
+
+        def cold_sample(self, launches):
+            return 1.0
+
+        def clock_mhz(self):
+            return None
+
+    device = Timed({"plan_l": ONE_LAUNCH, "k": doubling}, kind="cuda")
+    assert run_case(device, request(bench=True, timing_budget_s=0.0)).outputs["out"] == b"\xff" * 16
+
+
+def test_counters_of_two_launches_add_up():
+    one = Counters(flops=5, buffers={"k": BufferTraffic(bytes_read=100, unique_bytes_read=100)})
+    two = Counters(
+        flops=7,
+        barriers=1,
+        buffers={"k": BufferTraffic(bytes_read=100, unique_bytes_read=50), "v": BufferTraffic(bytes_written=4)},
+    )
+    total = add_counters(one, two)
+    assert (total.flops, total.barriers) == (12, 1)
+    assert total.buffers["k"] == BufferTraffic(bytes_read=200, unique_bytes_read=100, read_amplification=2.0)
+    assert total.buffers["v"].bytes_written == 4

@@ -1,0 +1,134 @@
+"""Messages come back equal; a reply that does not fit its request is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from judge.backends.base import DeviceProperties, ModuleImage
+from judge.problem import Role
+from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
+from judge.verdict import Verdict
+from judge.worker.messages import (
+    BufferSpec,
+    CaseRequest,
+    CaseResult,
+    LaunchShape,
+    LaunchSpec,
+    ParameterValue,
+    WorkspaceSpec,
+    case_frame,
+    fault_header,
+    hello_frame,
+    load_frame,
+    parse_case,
+    parse_fault,
+    parse_hello,
+    parse_load,
+    parse_result,
+    result_frame,
+)
+from judge.worker.wire import Frame, WireError
+
+REQUEST = CaseRequest(
+    name="n=1",
+    workspace_kernel="w",
+    launch_kernel="l",
+    launches=(LaunchSpec("_Z1kv", "k<64>", 3), LaunchSpec("_Z1mv", "m", None)),
+    parameters=(ParameterValue("n", "int", 3), ParameterValue("causal", "bool", True)),
+    buffers=(
+        BufferSpec("x", "f32", "float", (2, 3), Role.INPUT, 4),
+        BufferSpec("empty", "i32", "int", (0,), Role.INPUT, 4),
+        BufferSpec("out", "f32", "float", (2,), Role.OUTPUT, 4),
+    ),
+    inputs={"x": np.ones((2, 3), np.float32), "empty": np.zeros(0, np.int32)},
+    workspaces=(WorkspaceSpec("part", "float", 1),),
+    bench=True,
+)
+
+RESULT = CaseResult(
+    message="m",
+    diagnoses=(Diagnosis(kind=DiagnosisKind.RACE, message="r", index=(1, 2), thread=(3, 0, 0)),),
+    counters=Counters(flops=3),
+    launches=(LaunchShape((1, 2, 3), (4, 5, 6), 7),),
+    outputs={"out": b"12345678"},
+    seconds=0.5,
+    printed="hello",
+    timing=Timing(median_us=1, p10_us=1, p90_us=2, samples=20, rel_ci95=0.01, cold=True),
+)
+
+
+def over_the_wire(header, blobs=()):
+    """What the other side sees: JSON text and plain bytes."""
+    return Frame(json.loads(json.dumps(header)), tuple(memoryview(bytes(blob)) for blob in blobs))
+
+
+def test_a_request_comes_back_equal():
+    got = parse_case(over_the_wire(*case_frame(REQUEST)))
+    assert got.inputs["x"].tobytes() == np.ones(6, np.float32).tobytes()
+    assert got.inputs["empty"].size == 0
+    for name in set(CaseRequest.__dataclass_fields__) - {"inputs"}:
+        assert getattr(got, name) == getattr(REQUEST, name)
+
+
+def test_an_input_of_the_wrong_size_is_not_sent():
+    broken = CaseRequest(**{**vars(REQUEST), "inputs": {**REQUEST.inputs, "x": np.ones(5, np.float32)}})
+    with pytest.raises(ValueError, match="input x of case n=1 has 20 bytes"):
+        case_frame(broken)
+
+
+def test_a_result_comes_back_equal():
+    assert parse_result(over_the_wire(*result_frame(RESULT)), REQUEST) == RESULT
+
+
+def test_a_verdict_needs_no_outputs():
+    bare = CaseResult(verdict=Verdict.RUNTIME_ERROR, message="m", fatal=True)
+    assert parse_result(over_the_wire(*result_frame(bare)), REQUEST) == bare
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [{}, {"out": b"1234567"}, {"out": b"123456789"}, {"other": b"12345678"}, {"out": b"12345678", "more": b""}],
+)
+def test_outputs_that_were_not_asked_for_are_refused(outputs):
+    with pytest.raises(WireError, match="not the ones"):
+        parse_result(over_the_wire(*result_frame(CaseResult(outputs=outputs))), REQUEST)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"verdict": "great"}, {"verdict": 3}, {"seconds": "long"}, {"more": 1}, {"timing": {"median_us": "fast"}}],
+)
+def test_a_result_with_wrong_fields_is_refused(change):
+    header, blobs = result_frame(RESULT)
+    header["body"] |= change
+    with pytest.raises(WireError):
+        parse_result(over_the_wire(header, blobs), REQUEST)
+
+
+def test_two_outputs_under_one_name_are_refused():
+    header, _ = result_frame(RESULT)
+    header["body"]["outputs"] = ["out", "out"]
+    with pytest.raises(WireError):
+        parse_result(over_the_wire(header, [b"12345678", b"12345678"]), REQUEST)
+
+
+def test_another_message_is_no_result():
+    with pytest.raises(WireError, match="where a result was due"):
+        parse_result(over_the_wire({"type": "loaded"}), REQUEST)
+
+
+def test_hello_load_and_fault_come_back_equal():
+    properties = DeviceProperties(kind="cpu", name="a CPU", arch="compute_90", memory_bytes=5)
+    assert parse_hello(over_the_wire(hello_frame(properties))) == properties
+    image = ModuleImage(b"\0ptx", "// \N{GREEK SMALL LETTER ALPHA}", {"k<1>": "_Z1k"})
+    assert parse_load(over_the_wire(*load_frame(image))) == image
+    diagnoses = (Diagnosis(kind=DiagnosisKind.TRAP, message="t", line=3),)
+    header = fault_header("compile_error", "not emulated", diagnoses)
+    assert parse_fault(over_the_wire(header)) == (Verdict.COMPILE_ERROR, "not emulated", diagnoses)
+
+
+@pytest.mark.parametrize("body", [None, {}, {"kind": "cpu"}])
+def test_a_bad_hello_is_refused(body):
+    with pytest.raises(WireError):
+        parse_hello(over_the_wire({"type": "hello", "body": body}))
