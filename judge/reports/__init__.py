@@ -1,0 +1,1 @@
+"""Renderings of a report: text for people, JSON for programs. Nothing here decides anything."""

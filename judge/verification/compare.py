@@ -19,6 +19,7 @@ from judge.problem import Array, Arrays, Buffer, Case, Problem, Tolerance
 from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch
 from judge.verdict import Verdict
 from judge.verification.mutants import explain_by_mutant
+from judge.verification.numbers import show_number
 from judge.verification.patterns import describe_pattern
 from judge.verification.tolerances import as_float64, budget, is_right, tolerance_of
 
@@ -227,11 +228,6 @@ def _wrong_sentence(error: ErrorSummary) -> str:
         return f"{share}."
     where = f"{first.output}[{', '.join(map(str, first.index))}]"
     return f"{share}; the first is {where}: got {show_number(first.got)}, want {show_number(first.want)}."
-
-
-def show_number(value: float | str) -> str:
-    """A figure for people: enough digits to see a float32 difference, 'nan' and 'inf' as they are."""
-    return value if isinstance(value, str) else f"{value:.7g}"
 
 
 def _value_diagnoses(bad: list[OutputComparison]) -> tuple[Diagnosis, ...]:

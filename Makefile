@@ -1,0 +1,53 @@
+# Two commands matter to a newcomer: `make judge` and `make test`. Everything else is a part of them.
+# The environment lives in .venv and is made again only when the lock or pyproject.toml changes.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+FINGERPRINT := $(firstword $(shell cat requirements/lock.txt pyproject.toml | sha256sum))
+STAMP := $(VENV)/.installed-$(FINGERPRINT)
+MODEL := problems/flash-forward/submissions/accepted/plain.cu
+
+.PHONY: help setup judge test lint check verify schema lock clean
+
+help: ## Say what each target does
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## Make .venv and install the locked packages
+
+$(STAMP): | requirements/lock.txt
+	@python="$$(scripts/find-python)"
+	"$$python" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+		--require-hashes -r requirements/lock.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	rm -f $(VENV)/.installed-*
+	touch $@
+
+judge: setup ## Set up and judge a model solution of flash-forward
+	$(BIN)/python practice/judge.py test $(MODEL)
+
+lint: setup ## Format, style, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: setup ## Every test but no linters
+	$(BIN)/pytest
+
+test: lint check ## Set up, lint and run every test (GPU tests only where there is a GPU)
+
+verify: setup ## Prove every problem: accepted pass, wrong fail, mutants are caught
+	$(BIN)/python practice/judge.py verify
+
+lock: setup ## Compute requirements/lock.txt anew from pyproject.toml
+	scripts/make-lock $(BIN)/python
+
+clean: ## Remove the environment and everything that was generated
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

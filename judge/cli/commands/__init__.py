@@ -1,0 +1,1 @@
+"""One module a command. What a command needs beyond typer is imported when it runs."""

@@ -1,0 +1,101 @@
+"""Reading the file a user names, and finding out which problem it is for."""
+
+import difflib
+import re
+import stat
+import sys
+from pathlib import Path
+
+from judge.catalogue import find_problems, unknown_problem_message
+from judge.cli.program import program_name
+from judge.errors import UsageError
+
+READ_LIMIT_BYTES = 64 << 20
+"""Larger files are not even read; the submission's own, much smaller limit is checked by its reader."""
+
+HEADER_LINES = 50
+_HEADER = re.compile(r"^\s*(?://|/?\*+)\s*problem:\s*(\S+)", re.IGNORECASE)
+
+
+def read_file(name: str) -> bytes:
+    """The bytes of a submission; "-" is stdin.
+
+    Raises UsageError when there is nothing that can be read.
+    """
+    if name == "-":
+        return sys.stdin.buffer.read(READ_LIMIT_BYTES)
+    path = Path(name)
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError(f"{name} is a folder. Give the .cu file in it{_files_in(path)}.")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(f"{name} is no regular file. Give a .cu file, or - for standard input.")
+        if status.st_size > READ_LIMIT_BYTES:
+            raise UsageError(f"{name} has {status.st_size >> 20} MiB, far more than any kernel. Give a .cu file.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(_missing(name, path)) from None
+    except PermissionError:
+        raise UsageError(f"{name} cannot be read: permission denied.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{name[:200]} cannot be read: {reason}.") from None
+
+
+def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
+    """Problem id of a submission: the flag, else a `// problem: ID` header line, else file or folder name.
+
+    Raises UsageError when an id is unknown or nothing tells.
+    """
+    known = find_problems()
+    if flag is not None:
+        if flag not in known:
+            raise UsageError(unknown_problem_message(flag, known))
+        return flag
+    header = _from_header(data)
+    if header is not None:
+        line, problem_id = header
+        if problem_id not in known:
+            raise UsageError(f"{name}:{line}: {unknown_problem_message(problem_id, known)}")
+        return problem_id
+    if name != "-":
+        path = Path(name).resolve()
+        for part in (path.stem, *(parent.name for parent in path.parents)):
+            candidate = part.lower().replace("_", "-")
+            if candidate in known:
+                return candidate
+    raise UsageError(
+        f"Which problem is {name} for? Add --problem ID, or put `// problem: ID` in its first line. "
+        f"Known problems: {', '.join(known)}."
+    )
+
+
+def _from_header(data: bytes) -> tuple[int, str] | None:
+    text = data[: 200 * HEADER_LINES].decode("utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines()[:HEADER_LINES], start=1):
+        found = _HEADER.match(line)
+        if found:
+            return number, found.group(1)
+    return None
+
+
+def _files_in(folder: Path) -> str:
+    try:
+        names = sorted(p.name for p in folder.glob("*.cu"))
+    except OSError:
+        return ""
+    return f": {', '.join(names[:5])}" if names else ""
+
+
+def _missing(name: str, path: Path) -> str:
+    if name in find_problems():
+        program = program_name()
+        return f"There is no file {name}. Begin with `{program} start {name}`, then `{program} test {name}.cu`."
+    try:
+        around = [p.name for p in path.parent.glob("*.cu")]
+    except OSError:
+        around = []
+    close = difflib.get_close_matches(path.name, around, n=1)
+    shown = name if len(name) <= 200 else name[:197] + "..."
+    return f"There is no file {shown}." + (f" Did you mean {path.parent / close[0]}?" if close else "")

@@ -1,0 +1,24 @@
+"""What this program is called on the user's command line, so that every command shown can be pasted."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+
+def program_name() -> str:
+    """`judge`, or `python practice/judge.py` as seen from the current folder."""
+    script = Path(sys.argv[0])
+    if script.name != "judge.py":
+        return "judge"
+    # The checkout's script is told by the path that works from here.
+    return f"python {shlex.quote(os.path.relpath(script))}"
+
+
+def as_typed(text: str, problem: str = "PROBLEM") -> str:
+    """A text of the core with `judge COMMAND` put the way this user calls it, and PROBLEM filled in."""
+    filled = text.replace("PROBLEM", problem)
+    name = program_name()
+    for command in ("test", "solution", "hint", "start", "show", "verify", "doctor"):
+        filled = filled.replace(f"judge {command}", f"{name} {command}")
+    return filled

@@ -1,0 +1,272 @@
+"""The report a learner reads: verdict first, then what is wrong and where, one hint, the replay line, figures.
+
+Text that came from a submission (source lines, compiler logs, device printf) is made inert before
+it is shown. Words carry the meaning; color repeats it.
+"""
+
+from collections.abc import Callable, Sequence
+
+from judge.records import CaseReport, CompileMessage, Diagnosis, LaunchReport, Report
+from judge.reports.style import Style, inert
+from judge.reports.tables import Column, render_table
+from judge.verdict import Verdict
+from judge.verification.numbers import show_number
+
+MAX_DIAGNOSES = 3
+MAX_COMPILE_MESSAGES = 10
+MAX_PRINTED_LINES = 20
+
+
+def render_text(
+    report: Report,
+    style: Style,
+    *,
+    source: str | None = None,
+    verbose: bool = False,
+    as_typed: Callable[[str], str] = str,
+) -> str:
+    """The report as text with a final newline.
+
+    source: the submission, for the source lines of compile messages. verbose: every case and the
+    compiler's log. as_typed: puts `judge COMMAND` the way the user calls it.
+    """
+    told = told_case(report)
+    parts = [
+        _headline(report, style),
+        _compile_section(report, style, source),
+        _case_section(report, told, style),
+        _hint_section(report, told, style, as_typed),
+        _cases_section(report, style, verbose=verbose),
+        _resources_section(report, style) if verbose else "",
+        _printed_section(told, style),
+        _footer(report, style),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def told_case(report: Report) -> CaseReport | None:
+    """The case the report explains: the first one with the report's verdict, None when accepted."""
+    if report.verdict is Verdict.ACCEPTED:
+        return None
+    return next((case for case in report.cases if case.verdict is report.verdict), None)
+
+
+def verdict_color(verdict: Verdict) -> str:
+    if verdict is Verdict.ACCEPTED:
+        return "green"
+    return "yellow" if verdict in {Verdict.REQUIREMENT_UNMET, Verdict.CANCELLED, Verdict.JUDGE_ERROR} else "red"
+
+
+def _headline(report: Report, style: Style) -> str:
+    label = style.paint(report.verdict.label, "bold", verdict_color(report.verdict))
+    lines = [f"{label}  {report.problem.id}  {inert(report.submission.name)}"]
+    message = report.message or report.verdict.text.sentence
+    lines.append(style.wrap(inert(message)))
+    if report.incident:
+        lines.append(f"  Incident {report.incident}")
+    return "\n".join(lines) + "\n"
+
+
+def _compile_section(report: Report, style: Style, source: str | None) -> str:
+    messages = report.compile.errors
+    if not messages:
+        log = inert(report.compile.log).strip()
+        return f"{_indent(log)}\n" if log and not report.compile.ok else ""
+    source_lines = [] if source is None else source.splitlines()
+    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in messages[:MAX_COMPILE_MESSAGES]]
+    if len(messages) > MAX_COMPILE_MESSAGES:
+        shown.append(f"  and {len(messages) - MAX_COMPILE_MESSAGES} more messages")
+    return "\n".join(shown) + "\n"
+
+
+def _compile_message(message: CompileMessage, name: str, source_lines: Sequence[str], style: Style) -> str:
+    place = ":".join(str(p) for p in (inert(name), message.line, message.column) if p is not None)
+    color = "red" if message.severity == "error" else "yellow"
+    lines = [f"  {place}: {style.paint(message.severity, 'bold', color)}: {inert(message.message)}"]
+    if message.line is not None and 0 < message.line <= len(source_lines):
+        lines += _source_excerpt(message.line, source_lines[message.line - 1], message.column, style)
+    return "\n".join(lines)
+
+
+def _source_excerpt(line: int, text: str, column: int | None, style: Style) -> list[str]:
+    # Tabs become one space, so that the caret stands under its character whatever the terminal's tab width.
+    shown = inert(text.replace("\t", " ")).rstrip()
+    excerpt = [f"  {line:>5} | {shown}"]
+    if column is not None and 1 <= column <= len(text) + 1:
+        before = len(inert(text[: column - 1].replace("\t", " ")))
+        excerpt.append(f"  {'':>5} | {' ' * before}{style.paint('^', 'bold', 'green')}")
+    return excerpt
+
+
+def _case_section(report: Report, told: CaseReport | None, style: Style) -> str:
+    if told is None:
+        warnings = [d for case in report.cases for d in case.diagnoses if d.warning]
+        return "\n".join(_diagnosis(d, style) for d in warnings[:MAX_DIAGNOSES])
+    rows = [("Case", f"{told.name}  ({_parameters(told)})")]
+    error = told.error
+    if error is not None and error.mismatches:
+        share = error.mismatches / max(1, error.total)
+        rows.append(("Wrong", f"{error.mismatches} of {error.total} elements ({share:.1%})"))
+        if error.pattern:
+            rows.append(("Where", error.pattern))
+        if error.first is not None:
+            where = f"{error.first.output}[{', '.join(map(str, error.first.index))}]"
+            values = f"got {show_number(error.first.got)}, want {show_number(error.first.want)}"
+            rows.append(("First", f"{where}: {values}"))
+    elif told.message and told.message != report.message:
+        rows.append(("What", told.message))
+    if told.verdict is Verdict.LAUNCH_ERROR:
+        rows += [("Launch", _launch(launch)) for launch in told.launches]
+    width = max(len(name) for name, _ in rows)
+    text = [style.wrap(f"{name:<{width}}  {inert(value)}", hang=width + 2) for name, value in rows]
+    ordered = sorted(told.diagnoses, key=lambda d: d.warning)
+    text += ["", *(_diagnosis(d, style) for d in ordered[:MAX_DIAGNOSES])] if ordered else [""]
+    if len(ordered) > MAX_DIAGNOSES:
+        text.append(f"  and {len(ordered) - MAX_DIAGNOSES} more diagnoses\n")
+    return "\n".join(text)
+
+
+def _parameters(case: CaseReport) -> str:
+    return ", ".join(f"{name} {_scalar(value)}" for name, value in case.parameters.items()) or case.group
+
+
+def _scalar(value: int | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _launch(launch: LaunchReport) -> str:
+    place = f"line {launch.line}: " if launch.line is not None else ""
+    geometry = ""
+    if launch.grid is not None and launch.block is not None:
+        geometry = f"  [grid {_triple(launch.grid)}, block {_triple(launch.block)}, shared {launch.shared_bytes} bytes]"
+    return f"{place}{launch.text}{geometry}"
+
+
+def _triple(dim: tuple[int, int, int]) -> str:
+    return " x ".join(map(str, dim))
+
+
+def _diagnosis(diagnosis: Diagnosis, style: Style) -> str:
+    kind = ("warning, " if diagnosis.warning else "") + diagnosis.kind.value.replace("_", " ")
+    color = "yellow" if diagnosis.warning else "red"
+    head, *rest = style.wrap(f"{kind}: {inert(diagnosis.message)}", hang=2).split("\n")
+    lines = [head.replace(kind, style.paint(kind, "bold", color), 1), *rest]
+    if diagnosis.line is not None:
+        lines += _source_excerpt(diagnosis.line, diagnosis.source or "", None, style)
+    who = [
+        f"kernel {inert(diagnosis.kernel)}" if diagnosis.kernel else "",
+        f"block {_point(diagnosis.block)}" if diagnosis.block else "",
+        f"thread {_point(diagnosis.thread)}" if diagnosis.thread else "",
+        f"{inert(diagnosis.buffer)}{_index(diagnosis.index)}" if diagnosis.buffer else "",
+        f"{diagnosis.occurrences} times" if diagnosis.occurrences > 1 else "",
+    ]
+    told = ", ".join(part for part in who if part)
+    if told:
+        lines.append(style.wrap(told, indent=4))
+    return "\n".join(lines) + "\n"
+
+
+def _point(point: tuple[int, int, int]) -> str:
+    return f"({', '.join(map(str, point))})"
+
+
+def _index(index: tuple[int, ...] | None) -> str:
+    return "" if index is None else f"[{', '.join(map(str, index))}]"
+
+
+def _hint_section(report: Report, told: CaseReport | None, style: Style, as_typed: Callable[[str], str]) -> str:
+    lines = [style.wrap(f"Hint    {inert(as_typed(_hint(report, told)))}", hang=8)]
+    replay = report.replay or (told.replay if told else None)
+    if replay and report.verdict is not Verdict.ACCEPTED:
+        # Never wrapped: it is there to be copied.
+        lines.append(f"  Replay  {inert(as_typed(replay))}")
+    return "\n".join(lines) + "\n"
+
+
+def _hint(report: Report, told: CaseReport | None) -> str:
+    if report.hint:
+        return report.hint
+    hints = [d.hint for d in told.diagnoses if d.hint and not d.warning] if told else []
+    return hints[0] if hints else report.verdict.text.next_step
+
+
+def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
+    if not report.cases:
+        return ""
+    passed = [case for case in report.cases if case.verdict is Verdict.ACCEPTED]
+    everything = verbose or len(passed) == len(report.cases)
+    shown = report.cases if everything else [case for case in report.cases if case.verdict is not Verdict.ACCEPTED]
+    backends = {case.backend for case in report.cases}
+    columns = [
+        Column("case", lambda c: c.name),
+        Column("verdict", lambda c: c.verdict.label.lower(), paint=lambda c: (verdict_color(c.verdict),)),
+        Column("on", lambda c: c.backend if len(backends) > 1 else None),
+        Column("time", lambda c: f"{c.seconds:.2f} s", right=True),
+        Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
+        Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True),
+        Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True),
+        Column("x plain f32", lambda c: _times(c.error.naive_multiple if c.error else None), right=True),
+        Column("reads", lambda c: _times(c.read_amplification), right=True),
+        Column("median", lambda c: f"{c.timing.median_us:.1f} us" if c.timing else None, right=True),
+        Column("GB/s", lambda c: f"{c.bandwidth_gbs:.0f}" if c.bandwidth_gbs is not None else None, right=True),
+        Column(
+            "roofline", lambda c: f"{c.roofline_fraction:.0%}" if c.roofline_fraction is not None else None, right=True
+        ),
+        Column("", lambda c: "noisy" if c.timing and c.timing.noisy else None),
+    ]
+    text = render_table(shown, columns, style)
+    if not everything:
+        text += f"  {len(passed)} of {len(report.cases)} cases accepted{'' if passed else ' so far'}\n"
+    return text
+
+
+def _short(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2g}"
+
+
+def _times(value: float | None) -> str | None:
+    if value is None:
+        return None
+    return f"{value:.2f}x" if value < 100 else f"{value:.2g}x"
+
+
+def _resources_section(report: Report, style: Style) -> str:
+    kernels = [k for k in report.compile.kernels if k.registers is not None]
+    columns = [
+        Column("kernel", lambda k: inert(k.name)),
+        Column("registers", lambda k: str(k.registers), right=True),
+        Column("shared", lambda k: f"{k.shared_bytes} B" if k.shared_bytes is not None else None, right=True),
+        Column("local", lambda k: f"{k.local_bytes} B" if k.local_bytes is not None else None, right=True),
+        Column("spills", lambda k: f"{k.spill_bytes} B" if k.spill_bytes is not None else None, right=True),
+        Column("occupancy", lambda k: f"{k.occupancy:.0%}" if k.occupancy is not None else None, right=True),
+    ]
+    return render_table(kernels, columns, style) if kernels else ""
+
+
+def _printed_section(told: CaseReport | None, style: Style) -> str:
+    if told is None or not told.printed:
+        return ""
+    lines = inert(told.printed).splitlines()
+    more = [f"and {len(lines) - MAX_PRINTED_LINES} more lines"] if len(lines) > MAX_PRINTED_LINES else []
+    return (
+        style.paint("  The kernel printed:", "dim") + f"\n{_indent(chr(10).join(lines[:MAX_PRINTED_LINES] + more))}\n"
+    )
+
+
+def _footer(report: Report, style: Style) -> str:
+    backends = report.backends or (report.backend,)
+    lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, isolation {b.isolation}" for b in backends]
+    cached = ", cached" if report.compile.cached else ""
+    lines.append(
+        f"compiled in {report.compile.seconds:.2f} s{cached}; all in {report.seconds:.2f} s; seed {report.seed}"
+    )
+    if report.submission.set_aside:
+        lines.append(f"host code set aside: {inert('; '.join(report.submission.set_aside))}")
+    lines += [inert(note) for note in report.submission.notes]
+    return "\n".join(style.paint(style.wrap(line, hang=2), "dim") for line in lines) + "\n"
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

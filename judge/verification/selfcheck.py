@@ -1,0 +1,260 @@
+"""Proof that problems are in order: what `judge verify` does.
+
+Every problem becomes a list of independent checks (its package, its cases, its tolerances, its
+mutants, its starter, one for each planted submission). They run in a few processes, because
+judging a submission is itself a chain of processes that mostly wait for one another.
+"""
+
+import functools
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Literal
+
+from judge.catalogue import load_problem
+from judge.errors import JudgeError
+from judge.events import NullSink
+from judge.examples import case_generator
+from judge.pipeline import Options, judge_submission
+from judge.problem import Array, Case, Problem
+from judge.records import CaseReport, DiagnosisKind, Report
+from judge.verdict import Verdict
+from judge.verification.coverage import missing_sizes
+from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
+from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
+
+SEED = 20260
+"""Verification draws the same inputs every time: a problem must not be in order only by luck."""
+
+GPU_BLIND = {Verdict.UNDEFINED_BEHAVIOR.value, Verdict.REQUIREMENT_UNMET.value}
+"""Verdicts that need the CPU backend's detectors and counters; a GPU alone may well accept such kernels."""
+
+AUTHOR_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What the Python of a problem raises when its author made a mistake: a finding, not a crash of the judge."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """backend: as in Options. full_matrix: every case that kills a mutant, not only the first. jobs: processes."""
+
+    backend: Literal["auto", "cpu", "cuda"] = "cpu"
+    full_matrix: bool = False
+    jobs: int = 2
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to prove. kind names the function; submission is set for those that judge one."""
+
+    problem: str
+    kind: str
+    submission: PlantedSubmission | None = None
+
+    @property
+    def name(self) -> str:
+        return self.submission.name if self.submission else self.kind
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one check. details: further lines, such as the rows of the kill matrix."""
+
+    problem: str
+    check: str
+    ok: bool
+    text: str
+    details: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def checks_of(problem_id: str) -> list[Check]:
+    """Raises UsageError for an unknown problem, MachineError when it does not load."""
+    problem = load_problem(problem_id)
+    kinds = [Check(problem_id, kind) for kind in _CHECKS]
+    return kinds + [Check(problem_id, "submission", s) for s in planted_submissions(problem.folder)]
+
+
+def verify(
+    problem_ids: list[str], settings: Settings, done: Callable[[Finding], None] = lambda finding: None
+) -> list[Finding]:
+    """Run every check of the problems; done is called with each finding as soon as it is there.
+
+    The findings come back in the order of the checks. A problem that does not load is one finding.
+    """
+    futures: list[Future[Finding]] = []
+    with ProcessPoolExecutor(settings.jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            for check in _all_checks(problem_ids):
+                if isinstance(check, Finding):
+                    future: Future[Finding] = Future()
+                    future.set_result(check)
+                else:
+                    future = pool.submit(run_check, check, settings)
+                future.add_done_callback(lambda f: None if f.cancelled() or f.exception() else done(f.result()))
+                futures.append(future)
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _all_checks(problem_ids: list[str]) -> Iterator[Check | Finding]:
+    for problem_id in problem_ids:
+        try:
+            yield from checks_of(problem_id)
+        except (JudgeError, *AUTHOR_ERRORS) as error:
+            yield Finding(problem_id, "load", ok=False, text=f"does not load: {error}")
+
+
+def run_check(check: Check, settings: Settings) -> Finding:
+    """Run one check in this process; a fault of the judge is a finding that is not ok."""
+    started = time.monotonic()
+    problem = load_problem(check.problem)
+    try:
+        if check.submission is not None:
+            ok, text, details = _check_submission(problem, check.submission, settings)
+        else:
+            ok, text, details = _CHECKS[check.kind](problem, settings)
+    except JudgeError as error:
+        ok, text, details = False, str(error), ()
+    except AUTHOR_ERRORS as error:
+        ok, text, details = False, f"{type(error).__name__} at {_place(error)}: {error}", ()
+    return Finding(check.problem, check.name, ok, text, details, time.monotonic() - started)
+
+
+_Outcome = tuple[bool, str, tuple[str, ...]]
+
+
+def _check_package(problem: Problem, settings: Settings) -> _Outcome:
+    faults = tuple(package_faults(problem))
+    if faults:
+        return False, f"{len(faults)} faults in the folder", faults
+    return True, "statement, starter, hints and submissions are there", ()
+
+
+def _check_sizes(problem: Problem, settings: Settings) -> _Outcome:
+    missing = tuple(missing_sizes(problem))
+    if missing:
+        return False, f"{len(missing)} sizes are not covered", missing
+    return True, f"{len(problem.cases)} cases cover the sizes where kernels break", ()
+
+
+def _check_tolerance(problem: Problem, settings: Settings) -> _Outcome:
+    measured = [measure_headroom(problem, case, _inputs(problem, case)) for case in problem.cases if case.cpu]
+    tightest = min(measured, key=lambda h: h.factor)
+    share = max(h.slice_share for h in measured)
+    text = f"plain float32 stays {tightest.factor:.3g}x below it; tightest: {tightest.output} in {tightest.case}"
+    narrow = tuple(f"{h.case}: only {h.factor:.3g}x for {h.output}" for h in measured if h.factor < HEAD_ROOM)
+    unreasoned = tuple(f"{name} gives no reason" for name, t in problem.tolerances.items() if not t.reason.strip())
+    return not narrow and not unreasoned, f"{text}; a slice uses at most {share:.1%}", narrow + unreasoned
+
+
+def _check_mutants(problem: Problem, settings: Settings) -> _Outcome:
+    cases = [case for case in problem.cases if case.cpu]
+    matrix = kill_matrix(problem, cases, functools.partial(_inputs, problem), full=settings.full_matrix)
+    alive = [kill.mutant for kill in matrix if not kill.cases]
+    details = tuple(
+        f"{kill.mutant}: {', '.join(kill.cases) if kill.cases else 'NOT CAUGHT by any case'}" for kill in matrix
+    )
+    caught = f"{len(matrix) - len(alive)} of {len(matrix)} caught by a named case"
+    return bool(matrix) and not alive, caught, details
+
+
+def _check_starter(problem: Problem, settings: Settings) -> _Outcome:
+    report = _judge(problem, (problem.folder / "starter.cu").read_bytes(), "starter.cu", settings)
+    fails_well = report.compile.ok and report.verdict not in {Verdict.ACCEPTED, Verdict.JUDGE_ERROR}
+    return fails_well, f"compiles and gets {report.verdict.value}" if fails_well else _told(report), ()
+
+
+def _check_submission(problem: Problem, submission: PlantedSubmission, settings: Settings) -> _Outcome:
+    report = _judge(problem, submission.path.read_bytes(), submission.path.name, settings)
+    faults = tuple(expectation_faults(report, submission, settings.backend))
+    summary = f"{report.verdict.value}, {len(report.cases)} cases in {report.seconds:.1f} s"
+    return not faults, summary if not faults else f"{faults[0]} ({_told(report)})", faults[1:]
+
+
+_CHECKS: dict[str, Callable[[Problem, Settings], _Outcome]] = {
+    "package": _check_package,
+    "sizes": _check_sizes,
+    "tolerance": _check_tolerance,
+    "mutants": _check_mutants,
+    "starter": _check_starter,
+}
+
+
+def expectation_faults(report: Report, submission: PlantedSubmission, backend: str) -> Iterator[str]:
+    """How a report differs from what a submission's folder and header lines say."""
+    expected = submission.folder
+    if expected == CHEAT:
+        if report.verdict in {Verdict.ACCEPTED, Verdict.JUDGE_ERROR}:
+            yield f"a cheat got {report.verdict.value}"
+        return
+    if backend == "cuda" and expected in GPU_BLIND:
+        if report.verdict is Verdict.JUDGE_ERROR:
+            yield "expected anything but judge_error"
+        return
+    if report.verdict.value != expected:
+        yield f"expected {expected}"
+    expectation = submission.expectation
+    cases = [case for case in report.cases if expectation.case in {None, case.name}]
+    if expectation.case is not None and not any(case.verdict.value == expected for case in cases):
+        yield f"case {expectation.case} was expected to get {expected}"
+    if backend == "cuda":
+        return
+    if expectation.diagnosis is not None and expectation.diagnosis not in _kinds(cases):
+        yield f"expected the diagnosis {expectation.diagnosis}, got {', '.join(sorted(_kinds(cases))) or 'none'}"
+    if expectation.mutant is not None and not any(_names_mutant(case, expectation.mutant) for case in cases):
+        yield f"expected a match with the mutant {expectation.mutant}"
+    if expectation.line is not None and expectation.line not in _lines(report, cases):
+        yield f"expected line {expectation.line}, got {sorted(_lines(report, cases)) or 'none'}"
+
+
+def _kinds(cases: list[CaseReport]) -> set[str]:
+    return {diagnosis.kind.value for case in cases for diagnosis in case.diagnoses}
+
+
+def _names_mutant(case: CaseReport, mutant: str) -> bool:
+    """True when the mutant is named first or among those that give the same values in this case."""
+    for diagnosis in case.diagnoses:
+        if diagnosis.kind is DiagnosisKind.MUTANT_MATCH:
+            others = (diagnosis.hint or "").rpartition(": ")[2].rstrip(".").split(", ")
+            if diagnosis.message.endswith(f"[{mutant}]") or mutant in others:
+                return True
+    return False
+
+
+def _lines(report: Report, cases: list[CaseReport]) -> set[int]:
+    told = {d.line for case in cases for d in case.diagnoses} | {m.line for m in report.compile.errors}
+    return {line for line in told if line is not None}
+
+
+def _judge(problem: Problem, data: bytes, name: str, settings: Settings) -> Report:
+    options = Options(backend=settings.backend, seed=SEED, group="all")
+    return judge_submission(problem, data, name, options, NullSink())
+
+
+def _inputs(problem: Problem, case: Case) -> dict[str, Array]:
+    return problem.generate(case, case_generator(case, SEED))
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+
+
+def _told(report: Report) -> str:
+    return f"{report.verdict.value}: {report.message}" if report.message else report.verdict.value
