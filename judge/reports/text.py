@@ -60,11 +60,17 @@ def verdict_color(verdict: Verdict) -> str:
 def _headline(report: Report, style: Style) -> str:
     label = style.paint(report.verdict.label, "bold", verdict_color(report.verdict))
     lines = [f"{label}  {report.problem.id}  {inert(report.submission.name)}"]
-    message = report.message or report.verdict.text.sentence
-    lines.append(style.wrap(inert(message)))
+    lines.append(style.wrap(inert(_opening(report))))
     if report.incident:
         lines.append(f"  Incident {report.incident}")
     return "\n".join(lines) + "\n"
+
+
+def _opening(report: Report) -> str:
+    """The sentence under the verdict. Where the sections below tell the same in detail, the general one."""
+    told = told_case(report)
+    detailed = bool(report.compile.errors) or (told is not None and told.error is not None and told.error.mismatches)
+    return report.verdict.text.sentence if detailed or not report.message else report.message
 
 
 def _compile_section(report: Report, style: Style, source: str | None) -> str:
@@ -177,7 +183,8 @@ def _index(index: tuple[int, ...] | None) -> str:
 
 
 def _hint_section(report: Report, told: CaseReport | None, style: Style, as_typed: Callable[[str], str]) -> str:
-    lines = [style.wrap(f"Hint    {inert(as_typed(_hint(report, told)))}", hang=8)]
+    word = "Next" if report.verdict is Verdict.ACCEPTED else "Hint"
+    lines = [style.wrap(f"{word:<8}{inert(as_typed(_hint(report, told)))}", hang=8)]
     replay = report.replay or (told.replay if told else None)
     if replay and report.verdict is not Verdict.ACCEPTED:
         # Never wrapped: it is there to be copied.
@@ -205,9 +212,9 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("on", lambda c: c.backend if len(backends) > 1 else None),
         Column("time", lambda c: f"{c.seconds:.2f} s", right=True),
         Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
-        Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True),
-        Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True),
-        Column("x plain f32", lambda c: _times(c.error.naive_multiple if c.error else None), right=True),
+        Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
+        Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
+        Column("x plain f32", lambda c: _times(c.error.naive_multiple if c.error else None), right=True, optional=True),
         Column("reads", lambda c: _times(c.read_amplification), right=True),
         Column("median", lambda c: f"{c.timing.median_us:.1f} us" if c.timing else None, right=True),
         Column("GB/s", lambda c: f"{c.bandwidth_gbs:.0f}" if c.bandwidth_gbs is not None else None, right=True),
@@ -260,7 +267,7 @@ def _footer(report: Report, style: Style) -> str:
     lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, isolation {b.isolation}" for b in backends]
     cached = ", cached" if report.compile.cached else ""
     lines.append(
-        f"compiled in {report.compile.seconds:.2f} s{cached}; all in {report.seconds:.2f} s; seed {report.seed}"
+        f"compiled in {report.compile.seconds:.2f} s{cached}; everything in {report.seconds:.2f} s; seed {report.seed}"
     )
     if report.submission.set_aside:
         lines.append(f"host code set aside: {inert('; '.join(report.submission.set_aside))}")

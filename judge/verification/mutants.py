@@ -40,10 +40,9 @@ def explain_by_mutant(
     if not matches:
         return None
     others = ", ".join(match.mutant.id for match in matches[1:])
+    also = f" (in this case the same values as: {others})" if others else ""
     return Diagnosis(
-        kind=DiagnosisKind.MUTANT_MATCH,
-        message=f"{matches[0].mutant.sentence} [{matches[0].mutant.id}]",
-        hint=f"In this case the same values also come from: {others}." if others else None,
+        kind=DiagnosisKind.MUTANT_MATCH, message=f"{matches[0].mutant.sentence} [{matches[0].mutant.id}]{also}"
     )
 
 

@@ -6,6 +6,7 @@ judging a submission is itself a chain of processes that mostly wait for one ano
 """
 
 import functools
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -229,12 +230,9 @@ def _kinds(cases: list[CaseReport]) -> set[str]:
 
 def _names_mutant(case: CaseReport, mutant: str) -> bool:
     """True when the mutant is named first or among those that give the same values in this case."""
-    for diagnosis in case.diagnoses:
-        if diagnosis.kind is DiagnosisKind.MUTANT_MATCH:
-            others = (diagnosis.hint or "").rpartition(": ")[2].rstrip(".").split(", ")
-            if diagnosis.message.endswith(f"[{mutant}]") or mutant in others:
-                return True
-    return False
+    told = [d.message for d in case.diagnoses if d.kind is DiagnosisKind.MUTANT_MATCH]
+    # The end of the message is "[ID]" or "[ID] (in this case the same values as: ID, ID)".
+    return any(mutant in re.findall(r"[\w-]+", message[message.rindex("[") :]) for message in told)
 
 
 def _lines(report: Report, cases: list[CaseReport]) -> set[int]:
