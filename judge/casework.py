@@ -122,7 +122,7 @@ class Casework:
             verdict = result.verdict or Verdict.JUDGE_ERROR
             return _Judged(verdict, result.message or verdict.text.sentence, None, result.diagnoses)
         expected = self.examples.expected(case)
-        # Looking for the mistake behind wrong values makes sense only when every value means something.
+        # A known mistake is looked for only where the values mean something and a float64 pass is cheap.
         judgement = judge_case(
             self._problem,
             case,
@@ -130,7 +130,7 @@ class Casework:
             self._outputs(case, result),
             expected.reference,
             expected.naive,
-            explain=result.verdict is None,
+            explain=result.verdict is None and case.cpu,
         )
         if result.verdict is not None:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
