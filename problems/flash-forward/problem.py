@@ -10,6 +10,7 @@ def _case(
     name: str, bh: int, n: int, d: int = 64, *, causal: bool = False, scale: float | None = None, **settings: Any
 ) -> Case:
     group = settings.pop("group", Group.HIDDEN)
+    settings.setdefault("time_limit_s", 5.0 if group is Group.HIDDEN else 10.0)
     return Case(name, group, dense.parameters(bh, n, d, causal, scale), **settings)
 
 

@@ -1,4 +1,5 @@
-// flash-forward: fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
+// problem: flash-forward
+// Fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
 // yours to change. D is a compile-time constant, so it can be a template argument.
 // @launch flash_forward<D><<<dim3((N + kQueries - 1) / kQueries, BH), kQueries>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

@@ -1,4 +1,5 @@
-// gqa-decode: fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
+// problem: gqa-decode
+// Fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
 // yours to change. D and PAGE are compile-time constants. One block has one KV head, so that a row of K or V can be
 // read once for all the query heads that share it.
 // @launch gqa_decode<D, PAGE><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)

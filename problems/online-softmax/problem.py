@@ -26,7 +26,8 @@ PARAMETERS = (
 
 
 def _case(name: str, r: int, t: int, b: int, **settings: Any) -> Case:
-    return Case(name, settings.pop("group", Group.HIDDEN), {"R": r, "T": t, "B": b}, **settings)
+    settings = {"group": Group.HIDDEN, "time_limit_s": 5.0} | settings
+    return Case(name, parameters={"R": r, "T": t, "B": b}, **settings)
 
 
 def _sample(name: str, r: int, t: int, b: int, **settings: Any) -> Case:

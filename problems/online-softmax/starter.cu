@@ -1,4 +1,5 @@
-// online-softmax: fill in the marked lines. The launch line below is read by the judge; grid, block and arguments are
+// problem: online-softmax
+// Fill in the marked lines. The launch line below is read by the judge; grid, block and arguments are
 // yours to change.
 // @launch online_softmax<<<(R + 127) / 128, 128>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)
 #include "common.cuh"

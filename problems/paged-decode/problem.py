@@ -11,6 +11,7 @@ def _case(name: str, contexts: Sequence[int], heads: tuple[int, int] = (4, 2), d
     shape = {key: settings.pop(key) for key in ("scale", "spare_pages", "spare_columns") if key in settings}
     extra = {"contexts": tuple(contexts), **settings.pop("extra", {})}
     group = settings.pop("group", Group.HIDDEN)
+    settings.setdefault("time_limit_s", 5.0 if group is Group.HIDDEN else 10.0)
     return Case(name, group, paged.parameters(contexts, heads, d, **shape), extra=extra, **settings)
 
 

@@ -1,4 +1,5 @@
-// paged-decode: fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
+// problem: paged-decode
+// Fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
 // yours to change. D and PAGE are compile-time constants.
 // @launch paged_decode<D, PAGE><<<dim3(num_heads, num_seqs), D>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

@@ -29,7 +29,8 @@ PARAMETERS = (
 
 def _case(name: str, seqs: int, heads: int, s: int, d: int = 64, **settings: Any) -> Case:
     parameters = {"num_seqs": seqs, "num_heads": heads, "S": s, "D": d}
-    return Case(name, settings.pop("group", Group.HIDDEN), parameters, **settings)
+    settings = {"group": Group.HIDDEN, "time_limit_s": 5.0} | settings
+    return Case(name, parameters=parameters, **settings)
 
 
 def _sample(name: str, seqs: int, heads: int, s: int, d: int, **settings: Any) -> Case:

@@ -1,4 +1,5 @@
-// splitk-merge: fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
+// problem: splitk-merge
+// Fill in the numbered steps. The launch line below is read by the judge; grid, block and arguments are
 // yours to change. D is a compile-time constant and may be used as a value as well.
 // @launch splitk_merge<D><<<dim3(num_heads, num_seqs), D>>>(o_part, m_part, l_part, out, num_heads, S)
 #include "common.cuh"

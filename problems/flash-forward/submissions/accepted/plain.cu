@@ -1,3 +1,4 @@
+// problem: flash-forward
 // One thread a query, 64 queries a block, 32 keys a tile in shared memory; the default launch.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Register blocking: a thread computes 4 x 4 scores (2 x 4 at D = 128) from float4 reads of shared memory and
 // keeps its share of O in registers; 8 lanes share a query.
 // @launch register_tiles<D><<<dim3((N + kRows<D> - 1) / kRows<D>, BH), 128>>>(Q, K, V, O, N, scale, causal)

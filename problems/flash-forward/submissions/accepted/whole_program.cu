@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A whole program, host code included, key by key: the judge sets main and the host helper aside.
 #include <cstdio>
 #include <vector>

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Inline assembly that is no PTX.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Includes a file of the host.
 #include "common.cuh"
 #include "/etc/passwd"

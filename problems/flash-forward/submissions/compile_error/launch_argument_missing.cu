@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The launch line leaves out scale.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, causal)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A pointer stands where a number belongs.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, N, O, scale, causal)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The launch line names a buffer that the problem does not have.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, W, O, N, scale, causal)
 #include "common.cuh"

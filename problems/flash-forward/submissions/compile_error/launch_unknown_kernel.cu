@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The launch line names a kernel that is not in the file.
 // @launch flash_attention<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

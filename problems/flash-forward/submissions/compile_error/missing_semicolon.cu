@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A semicolon is missing.
 #include "common.cuh"
 

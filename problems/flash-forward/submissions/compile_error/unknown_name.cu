@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A variable that was never declared.
 #include "common.cuh"
 

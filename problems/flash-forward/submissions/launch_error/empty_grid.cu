@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A grid of no blocks.
 // @launch flash_attn_fwd<D><<<dim3(0, BH), 64>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The y extent of a grid ends at 65535.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, 65536), 64>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The kernel promises at most 64 threads and is launched with 128.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 128>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A block may have 1024 threads.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 1025>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

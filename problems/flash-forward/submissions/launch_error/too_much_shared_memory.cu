@@ -1,3 +1,4 @@
+// problem: flash-forward
 // More dynamic shared memory than a block can have.
 // @launch flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64, 400 * 1024>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"

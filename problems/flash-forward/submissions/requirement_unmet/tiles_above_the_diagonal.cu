@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Right, but computes the tiles that the causal mask hides whole.
 // expect-case: book-causal
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Traps in the last block.
 // expect-case: book
 #include "common.cuh"

@@ -1,4 +1,5 @@
-// Waits for a flag that nobody sets.
+// problem: flash-forward
+// Waits for a flag that nobody sets, when N is 1.
 // expect-case: one-key
 #include "common.cuh"
 
@@ -60,7 +61,7 @@ flash_attn_fwd(const float* Q, const float* K, const float* V, float* O, int N, 
     __syncthreads();  // nobody may overwrite the tile while another still reads it
   }
 
-  while (*static_cast<volatile const float*>(Q) != -12345.f) {
+  while (N == 1 && *static_cast<volatile const float*>(Q) != -12345.f) {
   }
   if (mine) {
     for (int d = 0; d < D; ++d) O[q_head + static_cast<size_t>(query) * D + d] = o[d] / l;

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Half of each warp waits at a barrier that the other half never reaches.
 // expect-diagnosis: divergent_barrier
 #include "common.cuh"

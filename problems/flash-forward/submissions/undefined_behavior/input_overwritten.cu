@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Writes its scaled query back into Q.
 // expect-diagnosis: input_modified
 #include "common.cuh"

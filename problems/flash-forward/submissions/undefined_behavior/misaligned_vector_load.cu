@@ -1,3 +1,4 @@
+// problem: flash-forward
 // A float4 is read from an address that is no multiple of 16.
 // expect-diagnosis: misaligned
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Threads past N read and write rows that do not exist.
 // expect-diagnosis: out_of_bounds
 // expect-case: one-key

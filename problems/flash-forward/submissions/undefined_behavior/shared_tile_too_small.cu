@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The tile of V has one row less than the loop fills.
 // expect-diagnosis: out_of_bounds
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // K and V are read past N: beyond the buffer in the last head.
 // expect-diagnosis: out_of_bounds
 // expect-case: tile-plus-1

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Powers of 2 where powers of e are meant.
 // expect-case: three-keys
 // expect-mutant: base_two

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The causal mask is missing.
 // expect-case: block-minus-1
 // expect-mutant: causal_ignored

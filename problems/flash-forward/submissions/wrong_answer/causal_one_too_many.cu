@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Query i also sees key i + 1.
 // expect-case: index-causal
 // expect-mutant: causal_one_too_many

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Query i does not see key i.
 // expect-case: index-causal
 // expect-mutant: causal_without_itself

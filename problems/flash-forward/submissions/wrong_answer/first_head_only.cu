@@ -1,3 +1,4 @@
+// problem: flash-forward
 // K and V of head 0 serve every head.
 // expect-case: block
 // expect-mutant: first_head_only

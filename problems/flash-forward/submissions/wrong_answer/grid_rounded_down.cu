@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The grid leaves out the last, partly filled block of queries.
 // expect-diagnosis: unwritten
 // expect-case: book

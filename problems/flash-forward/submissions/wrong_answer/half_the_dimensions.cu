@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Only the first half of the head dimension is stored.
 // expect-diagnosis: unwritten
 #include "common.cuh"

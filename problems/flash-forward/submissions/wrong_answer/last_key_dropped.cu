@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The last key is hidden.
 // expect-case: tile-plus-1
 // expect-mutant: last_key_dropped

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The last query of each head is never stored.
 // expect-diagnosis: unwritten
 #include "common.cuh"

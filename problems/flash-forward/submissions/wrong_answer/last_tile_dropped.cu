@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Walks over whole tiles only.
 // expect-case: book
 // expect-mutant: last_tile_dropped

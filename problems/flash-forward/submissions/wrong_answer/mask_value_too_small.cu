@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Masked scores get -10000 instead of -inf, and real scores lie below that.
 // expect-case: deep-scores-causal
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Every visible key has the same weight.
 // expect-case: stairs
 // expect-mutant: mean_of_v

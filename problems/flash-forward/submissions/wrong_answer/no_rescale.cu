@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Neither the output nor the sum is rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale

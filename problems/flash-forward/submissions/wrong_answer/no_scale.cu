@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The factor scale is never used.
 // expect-case: three-keys
 // expect-mutant: no_scale

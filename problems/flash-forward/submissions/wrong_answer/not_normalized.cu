@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The division by l is missing.
 // expect-case: index
 // expect-mutant: not_normalized

@@ -1,3 +1,4 @@
+// problem: flash-forward
 // The scale is applied to Q and again to the score.
 // expect-case: three-keys
 // expect-mutant: scale_twice

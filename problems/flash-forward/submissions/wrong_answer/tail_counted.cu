@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Zero-filled places past N keep the score 0.
 // expect-case: block-plus-1-full
 // expect-mutant: tail_counted

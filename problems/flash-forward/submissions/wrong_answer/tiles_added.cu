@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Each tile is normalized alone and added.
 // expect-case: block
 // expect-mutant: tiles_added

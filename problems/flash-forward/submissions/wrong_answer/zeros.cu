@@ -1,3 +1,4 @@
+// problem: flash-forward
 // Stores zero everywhere.
 // expect-mutant: zeros
 #include "common.cuh"

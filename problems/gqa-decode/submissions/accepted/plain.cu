@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // One block a KV head: each page of K and V is staged in shared memory once. The default launch.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // One block a KV head: every token goes through the registers of one warp once and serves the whole group.
 // @launch gqa_warps<D><<<dim3(num_kv_heads, num_seqs), 32 * kWarps>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads / num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

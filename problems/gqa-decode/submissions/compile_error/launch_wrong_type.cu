@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // A pointer to float stands where a pointer to int belongs.
 // @launch gqa_decode<D><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, q, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // A bracket is missing.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // A grid of no blocks.
 // @launch gqa_decode<D><<<dim3(num_kv_heads / 1000, num_seqs), 128>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // A block may have 1024 threads.
 // @launch gqa_decode<D><<<dim3(num_kv_heads, num_seqs), 1025>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

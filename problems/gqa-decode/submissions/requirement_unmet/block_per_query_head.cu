@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Right, but one block a query head: a KV head is read once for every query head that shares it.
 // @launch paged_decode_attention<D><<<dim3(num_heads, num_seqs), 32 * kWarps>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

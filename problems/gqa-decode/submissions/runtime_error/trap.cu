@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Traps where a group has more than 4 query heads.
 // expect-case: group-8
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Shared memory has room for 4 query heads, and 8 share the KV head.
 // expect-diagnosis: out_of_bounds
 // expect-case: group-8

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Counts the context one token too long: the table entry may be -1 or past the row.
 // expect-diagnosis: out_of_bounds
 // expect-case: context-16

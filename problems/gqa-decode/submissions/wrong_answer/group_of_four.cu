@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Works only while 4 query heads share a KV head.
 // expect-case: group-7
 // expect-diagnosis: unwritten

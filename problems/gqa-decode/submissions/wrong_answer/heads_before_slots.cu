@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Takes the cache for [num_blocks, num_kv_heads, PAGE, D].
 // expect-case: context-16
 // expect-mutant: heads_before_slots

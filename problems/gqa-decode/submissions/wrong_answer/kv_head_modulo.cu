@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Query head h is served by KV head h % num_kv_heads.
 // expect-case: kv-head-of-each
 // expect-mutant: kv_head_modulo

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Every group reads KV head 0.
 // expect-case: kv-head-of-each
 // expect-mutant: kv_head_zero

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The last token is left out.
 // expect-case: context-17
 // expect-mutant: last_key_dropped

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Only full pages are read.
 // expect-case: context-17
 // expect-mutant: last_page_dropped

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The maximum is never subtracted.
 // expect-case: huge-scores
 // expect-mutant: max_not_subtracted

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Every token has the same weight.
 // expect-case: book
 // expect-mutant: mean_of_v

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Neither is rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The sum is not rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale_l

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The output is not rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale_o

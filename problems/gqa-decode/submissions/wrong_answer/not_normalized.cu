@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The division by l is missing.
 // expect-case: index
 // expect-mutant: not_normalized

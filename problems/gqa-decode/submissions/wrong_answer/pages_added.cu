@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Each page is normalized alone and added.
 // expect-case: index
 // expect-mutant: pages_added

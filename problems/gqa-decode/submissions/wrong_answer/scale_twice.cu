@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // The scale is applied to q and again to the score.
 // expect-case: five-tokens
 // expect-mutant: scale_twice

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Logical page b is read from physical page b.
 // expect-case: book
 // expect-mutant: table_ignored

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Every slot of the last page is read.
 // expect-case: page-edges
 // expect-mutant: tail_counted

@@ -1,3 +1,4 @@
+// problem: gqa-decode
 // Sums rows of K.
 // expect-case: five-tokens
 // expect-mutant: values_from_keys

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // One thread a row walks the tiles in order; the default launch.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // One warp a row: lanes share a tile and reduce by shuffles; four rows a block.
 // @launch warp_rows<<<(R + kWarps - 1) / kWarps, 32 * kWarps>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The launch line leaves out B.
 // @launch online_softmax<<<(R + 127) / 128, 128>>>(scores, v, m_trace, l_trace, o_trace, out, R, T)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // A closing parenthesis is missing.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // A grid rounded down to no blocks.
 // expect-case: book
 // @launch online_softmax<<<R / 128, 128>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)

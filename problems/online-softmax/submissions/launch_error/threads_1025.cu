@@ -1,3 +1,4 @@
+// problem: online-softmax
 // A block may have 1024 threads.
 // @launch online_softmax<<<1, 1025>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Traps on the second tile.
 // expect-case: book
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Threads past the last row read and write rows that do not exist.
 // expect-diagnosis: out_of_bounds
 // expect-case: book

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The loop over a tile reads one score more: past the buffer at the end of the last row.
 // expect-diagnosis: out_of_bounds
 // expect-case: book

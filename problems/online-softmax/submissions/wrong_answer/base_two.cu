@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Powers of 2 where powers of e are meant.
 // expect-case: book
 // expect-mutant: base_two

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The correction grows where it should shrink.
 // expect-case: book
 // expect-mutant: correction_inverted

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Divides 0 by 0 in a row without a visible score.
 // expect-case: masked-row
 // expect-mutant: empty_not_zero

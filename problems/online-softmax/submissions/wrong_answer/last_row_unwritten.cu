@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The last row is left out.
 // expect-diagnosis: unwritten
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The loops over a tile end one early.
 // expect-case: book
 // expect-mutant: last_score_dropped

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // out is taken before the last tile.
 // expect-case: book
 // expect-mutant: last_tile_dropped

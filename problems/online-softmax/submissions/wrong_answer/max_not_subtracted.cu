@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The weights are exp(s).
 // expect-case: book
 // expect-mutant: max_not_subtracted

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The running maximum starts at 0.
 // expect-case: deep-scores
 // expect-mutant: max_starts_at_zero

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Right traces, but out is the plain mean of the values.
 // expect-case: book
 // expect-mutant: mean_of_v

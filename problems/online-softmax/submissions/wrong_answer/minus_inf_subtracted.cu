@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Subtracts -inf from -inf while every score so far is masked.
 // expect-case: masked-first-tile
 // expect-mutant: minus_inf_subtracted

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Neither o nor l is rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // l is not rescaled when the maximum rises.
 // expect-case: stairs
 // expect-mutant: no_rescale_l

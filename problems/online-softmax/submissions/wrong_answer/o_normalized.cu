@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The trace of o is divided by l.
 // expect-case: book
 // expect-mutant: o_normalized

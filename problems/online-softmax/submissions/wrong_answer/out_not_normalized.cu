@@ -1,3 +1,4 @@
+// problem: online-softmax
 // The last division by l is missing.
 // expect-case: book
 // expect-mutant: out_not_normalized

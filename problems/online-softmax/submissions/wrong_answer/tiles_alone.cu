@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Every tile starts anew.
 // expect-case: book
 // expect-mutant: tiles_alone

@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Takes the maximum of the whole row first.
 // expect-case: book
 // expect-mutant: two_passes

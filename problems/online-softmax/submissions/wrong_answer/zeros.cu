@@ -1,3 +1,4 @@
+// problem: online-softmax
 // Stores zero everywhere.
 // expect-mutant: zeros
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Online softmax in each warp, merged at the end; no score is stored. The default launch.
 #include "common.cuh"
 

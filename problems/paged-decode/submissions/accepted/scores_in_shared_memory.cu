@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Three steps, with the scores of the whole context in dynamic shared memory.
 // @launch paged_scores<D><<<dim3(num_heads, num_seqs), kThreads, max_blocks_per_seq * PAGE * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

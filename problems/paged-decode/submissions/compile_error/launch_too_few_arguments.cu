@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The launch line leaves out scale.
 // @launch paged_decode_attention<D><<<dim3(num_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq)
 #include "common.cuh"

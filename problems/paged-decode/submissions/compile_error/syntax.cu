@@ -1,3 +1,4 @@
+// problem: paged-decode
 // A type is misspelled.
 #include "common.cuh"
 

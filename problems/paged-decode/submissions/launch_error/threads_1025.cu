@@ -1,3 +1,4 @@
+// problem: paged-decode
 // A block may have 1024 threads.
 // @launch paged_decode_attention<D><<<dim3(num_heads, num_seqs), 1025>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Traps for contexts longer than 1024.
 // expect-case: book
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Half of each warp waits at a barrier that the other half never reaches.
 // expect-diagnosis: divergent_barrier
 // expect-case: five-tokens

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Query head h reads KV head h: past the cache.
 // expect-diagnosis: out_of_bounds
 // expect-case: group-8

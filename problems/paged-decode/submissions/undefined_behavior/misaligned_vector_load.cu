@@ -1,3 +1,4 @@
+// problem: paged-decode
 // A float4 is read from an address that is no multiple of 16.
 // expect-diagnosis: misaligned
 // expect-case: five-tokens

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Reads one token past the context: the table entry may be -1 or past the row.
 // expect-diagnosis: out_of_bounds
 // expect-case: context-16

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Walks over every column of the table, -1 included.
 // expect-diagnosis: out_of_bounds
 // expect-case: poison

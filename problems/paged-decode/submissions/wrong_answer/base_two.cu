@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Powers of 2 where powers of e are meant.
 // expect-case: five-tokens
 // expect-mutant: base_two

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Query heads are dealt to KV heads in turn.
 // expect-case: kv-head-of-each
 // expect-mutant: kv_head_modulo

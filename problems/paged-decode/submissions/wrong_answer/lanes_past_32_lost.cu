@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Only the first 32 dimensions are written.
 // expect-diagnosis: unwritten
 // expect-case: book

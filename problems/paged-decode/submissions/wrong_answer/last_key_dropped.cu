@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The loop over tokens ends one early.
 // expect-case: context-17
 // expect-mutant: last_key_dropped

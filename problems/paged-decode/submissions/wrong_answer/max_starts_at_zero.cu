@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The running maximum starts at 0.
 // expect-case: deep-scores
 // expect-mutant: max_starts_at_zero

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // A finite stand-in for -inf that real scores fall below.
 // expect-case: deep-scores
 // expect-mutant: max_starts_too_high

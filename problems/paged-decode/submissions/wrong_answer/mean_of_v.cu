@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Every token has the same weight.
 // expect-case: book
 // expect-mutant: mean_of_v

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The warps are merged as if they had one maximum.
 // expect-case: context-17
 #include "common.cuh"

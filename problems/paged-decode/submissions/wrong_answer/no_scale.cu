@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The factor scale is never used.
 // expect-case: five-tokens
 // expect-mutant: no_scale

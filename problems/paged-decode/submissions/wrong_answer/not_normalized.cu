@@ -1,3 +1,4 @@
+// problem: paged-decode
 // The division by l is missing.
 // expect-case: index
 // expect-mutant: not_normalized

@@ -1,3 +1,4 @@
+// problem: paged-decode
 // Stores zero everywhere.
 // expect-case: book
 // expect-mutant: zeros

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // One block a (sequence, head), one thread a dimension; every thread computes the weights. The default launch.
 #include "common.cuh"
 

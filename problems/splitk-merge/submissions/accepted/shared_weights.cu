@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The weights are computed once a block and kept in dynamic shared memory.
 // @launch shared_merge<<<dim3(num_heads, num_seqs), D, (S + 1) * sizeof(float)>>>(o_part, m_part, l_part, out, S, D)
 #include "common.cuh"

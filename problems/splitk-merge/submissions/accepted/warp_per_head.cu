@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // One warp a (sequence, head): each lane weighs one segment, shuffles hand the weights round.
 // @launch warp_merge<D><<<(num_seqs * num_heads + kWarps - 1) / kWarps, 32 * kWarps>>>(o_part, m_part, l_part, out, num_seqs * num_heads, S)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The launch line passes one argument too many.
 // @launch splitk_merge<D><<<dim3(num_heads, num_seqs), D>>>(o_part, m_part, l_part, out, num_heads, S, D)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // A brace is missing.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // A block of no threads.
 // @launch splitk_merge<D><<<dim3(num_heads, num_seqs), D / 256>>>(o_part, m_part, l_part, out, num_heads, S)
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Traps in an empty segment.
 // expect-case: empty-segments
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // A float4 is read from an address that is no multiple of 16.
 // expect-diagnosis: misaligned
 // expect-case: two-segments

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The loop reads one segment more than there are.
 // expect-diagnosis: out_of_bounds
 // expect-case: two-segments

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Rows are laid out as [num_heads, num_seqs]: past the end when they differ.
 // expect-diagnosis: out_of_bounds
 // expect-case: many-heads

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // 256 threads write a row of D elements.
 // expect-diagnosis: out_of_bounds
 // expect-case: decode

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Divides 0 by 0 where every segment is empty.
 // expect-case: all-empty
 // expect-mutant: all_empty_divided

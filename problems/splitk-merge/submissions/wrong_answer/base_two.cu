@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Powers of 2 where powers of e are meant.
 // expect-case: two-segments
 // expect-mutant: base_two

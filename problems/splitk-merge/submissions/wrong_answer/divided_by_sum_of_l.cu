@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Divides by the plain sum of l.
 // expect-case: two-segments
 // expect-mutant: divided_by_sum_of_l

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Averages the used segments but divides by all.
 // expect-case: empty-segments
 // expect-mutant: empty_counted

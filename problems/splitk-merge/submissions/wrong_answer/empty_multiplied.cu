@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Multiplies the payload of empty segments by 0.
 // expect-case: empty-segments
 // expect-mutant: empty_multiplied

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Copies segment 0.
 // expect-case: two-segments
 // expect-mutant: first_segment_only

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The block has half the threads it needs.
 // expect-diagnosis: unwritten
 // @launch splitk_merge<D><<<dim3(num_heads, num_seqs), D / 2>>>(o_part, m_part, l_part, out, num_heads, S)

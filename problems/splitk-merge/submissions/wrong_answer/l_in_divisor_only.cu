@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Takes the segments for unnormalized ones.
 // expect-case: two-segments
 // expect-mutant: l_in_divisor_only

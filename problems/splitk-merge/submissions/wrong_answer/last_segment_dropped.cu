@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The loops end one segment early.
 // expect-case: two-segments
 // expect-mutant: last_segment_dropped

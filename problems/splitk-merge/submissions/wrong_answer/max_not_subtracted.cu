@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The maximum is never subtracted.
 // expect-case: far-maxima
 // expect-mutant: max_not_subtracted

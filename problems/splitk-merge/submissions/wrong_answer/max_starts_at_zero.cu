@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The maximum starts at 0, and 0 weights are divided.
 // expect-case: deep-maxima
 // expect-mutant: max_starts_at_zero

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // A finite stand-in for -inf that real maxima fall below.
 // expect-case: deep-maxima
 // expect-mutant: max_starts_too_high

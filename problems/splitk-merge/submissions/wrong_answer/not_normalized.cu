@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The division by l is missing.
 // expect-case: two-segments
 // expect-mutant: not_normalized

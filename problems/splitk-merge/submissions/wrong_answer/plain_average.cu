@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Averages the segments.
 // expect-case: quarter
 // expect-mutant: plain_average

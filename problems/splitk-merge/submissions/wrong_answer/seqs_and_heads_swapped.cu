@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Block x and y are taken for each other: right only while one of them is 1.
 // expect-case: segments-7
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The weights lack l.
 // expect-case: two-segments
 // expect-mutant: unweighted_by_l

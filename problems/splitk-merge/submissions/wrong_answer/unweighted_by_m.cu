@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // The weights are l alone.
 // expect-case: two-segments
 // expect-mutant: unweighted_by_m

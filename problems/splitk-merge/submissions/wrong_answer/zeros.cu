@@ -1,3 +1,4 @@
+// problem: splitk-merge
 // Stores zero everywhere.
 // expect-case: two-segments
 // expect-mutant: zeros

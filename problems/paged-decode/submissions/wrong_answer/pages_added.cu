@@ -1,5 +1,8 @@
-// The loop over pages never advances.
-// expect-case: five-tokens
+// problem: paged-decode
+// Each page is normalized alone and added.
+// expect-case: index
+// expect-mutant: pages_added
+// @launch gqa_decode<D><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"
 
 constexpr int kPage = 16;
@@ -33,7 +36,7 @@ gqa_decode(const float* q, const float* k_cache, const float* v_cache, const int
     o[g] = 0.f;
   }
 
-  for (int first = 0; first < context; first += 0 * kPage) {
+  for (int first = 0; first < context; first += kPage) {
     const int tokens = min(kPage, context - first);
     const size_t page = table[first / kPage];
     __syncthreads();
@@ -53,22 +56,19 @@ gqa_decode(const float* q, const float* k_cache, const float* v_cache, const int
     __syncthreads();
     if (tid < D) {
       for (int g = 0; g < group; ++g) {
-        float m_new = m[g];
+        float m_new = -INFINITY, page_l = 0.f, page_o = 0.f;
         for (int t = 0; t < tokens; ++t) m_new = fmaxf(m_new, scores[g][t]);
-        const float correction = expf(m[g] - m_new);
-        l[g] *= correction;
-        o[g] *= correction;
         for (int t = 0; t < tokens; ++t) {
           const float w = expf(scores[g][t] - m_new);
-          l[g] += w;
-          o[g] += w * values[t][tid];
+          page_l += w;
+          page_o += w * values[t][tid];
         }
-        m[g] = m_new;
+        o[g] += page_o / page_l;
       }
     }
   }
 
   if (tid < D) {
-    for (int g = 0; g < group; ++g) out[rows + g * D + tid] = o[g] / l[g];
+    for (int g = 0; g < group; ++g) out[rows + g * D + tid] = o[g];
   }
 }

@@ -1,5 +1,6 @@
-// The loop over tokens never advances.
-// expect-case: five-tokens
+// problem: paged-decode
+// Waits for a length that never comes, in the shortest case.
+// expect-case: context-1
 #include "common.cuh"
 
 constexpr int kPage = 16;
@@ -27,6 +28,8 @@ paged_decode_attention(const float* __restrict__ q, const float* __restrict__ k_
   const int* table = block_table + static_cast<size_t>(seq) * max_blocks_per_seq;
   const size_t query = (static_cast<size_t>(seq) * num_heads + head) * D;
 
+  while (max_blocks_per_seq == 2 && *static_cast<volatile const int*>(context_lens) == 1) {
+  }
   float mine[kPerLane], o[kPerLane];
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
@@ -34,7 +37,7 @@ paged_decode_attention(const float* __restrict__ q, const float* __restrict__ k_
     o[i] = 0.f;
   }
   float m = -INFINITY, l = 0.f;
-  for (int t = warp; t < context;) {
+  for (int t = warp; t < context; t += kWarps) {
     const size_t slot = static_cast<size_t>(table[t / kPage]) * kPage + t % kPage;
     const size_t row = (slot * num_kv_heads + kv_head) * D;
     float dot = 0.f;

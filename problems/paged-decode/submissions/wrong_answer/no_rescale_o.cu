@@ -1,5 +1,7 @@
+// problem: paged-decode
 // A warp does not rescale its output when its maximum rises.
-// expect-case: rising
+// expect-case: stairs
+// expect-mutant: no_rescale_o
 #include "common.cuh"
 
 constexpr int kPage = 16;

@@ -1,5 +1,6 @@
-// An empty segment is never stepped over.
-// expect-case: empty-segments
+// problem: splitk-merge
+// Waits for another block that never comes, when there is one segment.
+// expect-case: one-segment
 #include "common.cuh"
 
 template <int D>
@@ -11,10 +12,12 @@ __global__ void splitk_merge(const float* o_part, const float* m_part, const flo
   const float* m = m_part + row * S;
   const float* l = l_part + row * S;
 
+  while (S == 1 && *static_cast<volatile const float*>(m_part) != -12345.f) {
+  }
   float top = -INFINITY;
   for (int s = 0; s < S; ++s) top = fmaxf(top, m[s]);
   float sum = 0.f, total = 0.f;
-  for (int s = 0; s < S; s += l[s] > 0.f) {
+  for (int s = 0; s < S; ++s) {
     if (l[s] == 0.f) continue;  // no key: its output may be NaN
     const float w = expf(m[s] - top) * l[s];
     sum += w * o[s * D + d];

@@ -1,5 +1,7 @@
+// problem: paged-decode
 // A warp does not rescale its sum when its maximum rises.
-// expect-case: rising
+// expect-case: stairs
+// expect-mutant: no_rescale_l
 #include "common.cuh"
 
 constexpr int kPage = 16;

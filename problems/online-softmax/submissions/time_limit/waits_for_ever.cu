@@ -1,5 +1,6 @@
-// The loop over tiles never advances.
-// expect-case: book
+// problem: online-softmax
+// Waits for a score that never comes, when a row has one score.
+// expect-case: one-score
 #include "common.cuh"
 
 __global__ void online_softmax(const float* scores, const float* v, float* m_trace, float* l_trace, float* o_trace,
@@ -9,7 +10,9 @@ __global__ void online_softmax(const float* scores, const float* v, float* m_tra
   const float* s = scores + static_cast<size_t>(row) * T * B;
   const float* x = v + static_cast<size_t>(row) * T * B;
   float m = -INFINITY, l = 0.f, o = 0.f;
-  for (int t = 0; t < T;) {
+  for (int t = 0; t < T; ++t) {
+    while (T * B == 1 && *static_cast<volatile const float*>(scores) != -12345.f) {
+    }
     float m_new = m;
     for (int i = 0; i < B; ++i) m_new = fmaxf(m_new, s[t * B + i]);
     if (m_new > -INFINITY) {  // some key was visible by now

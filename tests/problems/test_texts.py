@@ -1,0 +1,65 @@
+"""What a learner reads: the statement names every buffer, parameter and sample; kernels lie where verify looks."""
+
+import re
+
+import pytest
+
+from judge.catalogue import find_problems, load_problem
+from judge.problem import Group
+from judge.verdict import Verdict
+from judge.verification.package import package_faults, planted_submissions
+
+PLANTED = [
+    pytest.param(problem_id, planted, id=f"{problem_id}/{planted.name}")
+    for problem_id in find_problems()
+    for planted in planted_submissions(load_problem(problem_id).folder)
+]
+
+
+def statement(problem):
+    return (problem.folder / "statement.md").read_text(encoding="utf-8")
+
+
+def test_statement_names_the_interface_and_the_samples(problem):
+    text = statement(problem)
+    for name in [b.name for b in problem.buffers] + [p.name for p in problem.parameters]:
+        assert f"`{name}`" in text, name
+    for case in problem.cases:
+        if case.group is Group.SAMPLE:
+            assert f"`{case.name}`" in text, case.name
+    assert problem.default_launch in text
+
+
+def test_mathematics_is_balanced(problem):
+    text = re.sub(r"```.*?```|`[^`]*`", "", statement(problem), flags=re.DOTALL)
+    assert text.count("$") % 2 == 0
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left") == text.count(r"\right")
+
+
+def test_the_folder_is_complete(problem):
+    assert list(package_faults(problem)) == []
+
+
+def test_mutants_speak_to_the_learner(problem):
+    for mutant in problem.mutants:
+        assert mutant.sentence.endswith("."), mutant.id
+        assert len(mutant.sentence) > 20, mutant.id
+
+
+def test_every_mutant_has_a_kernel_that_commits_it(problem):
+    expected = {planted.expectation.mutant for planted in planted_submissions(problem.folder)}
+    assert {mutant.id for mutant in problem.mutants} - expected == set()
+
+
+@pytest.mark.parametrize("verdict", ["accepted", "undefined_behavior", "launch_error", "compile_error"])
+def test_verdicts_every_problem_shows(problem, verdict):
+    assert any(planted.folder == verdict for planted in planted_submissions(problem.folder))
+
+
+@pytest.mark.parametrize(("problem_id", "planted"), PLANTED)
+def test_kernels_say_what_they_are(problem_id, planted):
+    lines = planted.path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == f"// problem: {problem_id}"
+    assert re.match(r"// (?!expect-|@)\w.{15,}", lines[1])
+    assert planted.folder in set(Verdict)
