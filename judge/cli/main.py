@@ -66,6 +66,9 @@ def run() -> NoReturn:
     arguments = sys.argv[1:]
     try:
         code = app(arguments, prog_name=program_name(), standalone_mode=False)
+        if code == Exit.INTERRUPTED:
+            # Typer turns Ctrl-C into this code by itself and says nothing.
+            raise KeyboardInterrupt
     except BaseException as error:  # the process border: every way out gets its exit code here
         code = report_failure(error, arguments)
     sys.exit(code if isinstance(code, int) else Exit.ACCEPTED)

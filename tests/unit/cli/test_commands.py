@@ -1,0 +1,142 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from judge.cli.exits import Exit
+from tests.unit.reports.samples import wrong_report
+
+
+def test_list_shows_problems_in_their_order_and_state(cli, problems):
+    (problems / "order.txt").write_text("second-step\nfirst-step\n")
+    lines = cli("list").out.splitlines()
+    assert [line.split()[:2] for line in lines[1:3]] == [["second-step", "open"], ["first-step", "open"]]
+    assert lines[-1] == "  Begin with: judge start PROBLEM"
+
+
+def test_list_as_json(cli):
+    [first, second] = json.loads(cli("list", "--format", "json").out)
+    assert (first["id"], first["accepted"], second["summary"]) == ("first-step", False, "About second-step.")
+
+
+def test_show_gives_statement_interface_and_cases(cli):
+    out = cli("show", "first-step").out
+    for part in ("# first-step", "float*", "[R, C]", "small", "twice<<<R, C>>>(x, out)"):
+        assert part in out
+    shown = json.loads(cli("show", "first-step", "--format", "json").out)
+    assert shown["cases"][0]["parameters"] == {"R": 4, "C": 40}
+
+
+@pytest.mark.parametrize("command", ["show", "start", "hint", "solution"])
+def test_unknown_problem_has_a_suggestion(cli, command):
+    outcome = cli(command, "secnd-step")
+    assert outcome.code == Exit.USAGE
+    assert "Did you mean second-step?" in outcome.err
+
+
+def test_start_writes_the_starter_with_its_header_and_never_overwrites(cli):
+    outcome = cli("start", "first-step")
+    assert outcome.code == Exit.ACCEPTED
+    assert "judge test first-step.cu" in outcome.out
+    assert Path("first-step.cu").read_text() == "// problem: first-step\n// a start\n"
+    Path("first-step.cu").write_text("my work")
+    refused = cli("start", "first-step")
+    assert refused.code == Exit.USAGE
+    assert "--force" in refused.err
+    cli("start", "first-step", "--force")
+    assert Path("first-step.cu.bak").read_text() == "my work"
+
+
+def test_start_where_nothing_can_be_written(cli):
+    outcome = cli("start", "first-step", "--output", "no/such/folder/x.cu")
+    assert outcome.code == Exit.USAGE
+    assert "cannot be written" in outcome.err
+
+
+def test_hints_come_one_by_one_and_end(cli):
+    assert "Hint 1 of 2\n\nFirst hint." in cli("hint", "first-step").out
+    assert "Second hint." in cli("hint", "first-step").out
+    exhausted = cli("hint", "first-step")
+    assert exhausted.code == Exit.NOTHING_TO_DO
+    assert "solution first-step --spoil" in exhausted.err
+    assert "First hint." in cli("hint", "first-step", "1").out
+    assert cli("hint", "first-step", "3").code == Exit.USAGE
+    assert "First hint." in cli("hint", "second-step").out
+
+
+def test_solution_needs_a_pass_or_spoil(cli):
+    refused = cli("solution", "first-step")
+    assert refused.code == Exit.USAGE
+    assert "--spoil" in refused.err
+    assert "plain: Plain and simple." in cli("solution", "first-step", "--spoil").out
+    assert cli("solution", "first-step", "plain", "--spoil").out == "// Plain and simple.\nint x;\n"
+    assert "Did you mean plain?" in cli("solution", "first-step", "plian", "--spoil").err
+
+
+def test_bare_command_names_the_next_problem_and_what_to_type(cli, pipeline):
+    assert "judge start first-step" in cli().out
+    cli("start", "first-step")
+    assert "judge test first-step.cu" in cli().out
+    cli("test", "first-step.cu")
+    solved = cli().out
+    assert "1 of 2 problems accepted" in solved
+    assert "judge start second-step" in solved
+
+
+def test_bare_command_when_everything_is_solved(cli, pipeline, tmp_path):
+    state = tmp_path / "state" / "kernel-judge" / "state.json"
+    state.parent.mkdir(parents=True)
+    state.write_text(json.dumps({"accepted": {"first-step": {}, "second-step": {}}}))
+    outcome = cli()
+    assert outcome.code == Exit.NOTHING_TO_DO
+    assert "All 2 problems are accepted" in outcome.out
+
+
+@pytest.mark.parametrize("content", ["not json", "[]", '{"accepted": 3, "hints": {"first-step": "x"}}'])
+def test_broken_state_is_no_obstacle(cli, tmp_path, content):
+    state = tmp_path / "state" / "kernel-judge" / "state.json"
+    state.parent.mkdir(parents=True)
+    state.write_text(content)
+    assert cli("hint", "first-step").code == Exit.ACCEPTED
+
+
+def test_schema_describes_the_json_report(cli, pipeline):
+    schema = json.loads(cli("schema").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    pipeline.answer = wrong_report()
+    Path("a.cu").write_text("// problem: first-step\n")
+    jsonschema.Draft202012Validator(schema).validate(json.loads(cli("test", "a.cu", "--format", "json").out))
+
+
+def test_new_begins_a_problem_from_the_template(cli, problems):
+    template = problems / "_template"
+    template.mkdir()
+    (template / "problem.py").write_text('ID = "template-id"\n')
+    outcome = cli("new", "prefix-sum")
+    assert outcome.code == Exit.ACCEPTED
+    assert "judge verify prefix-sum" in outcome.out
+    assert (problems / "prefix-sum" / "problem.py").read_text() == 'ID = "prefix-sum"\n'
+    assert cli("new", "prefix-sum").code == Exit.USAGE
+    assert "lower case words" in cli("new", "Prefix Sum").err
+
+
+def test_unknown_command_has_a_suggestion(cli):
+    outcome = cli("tset")
+    assert outcome.code == Exit.USAGE
+    assert "'test'" in outcome.err
+
+
+def test_version(cli):
+    import judge
+
+    assert cli("--version").out == f"kernel-judge {judge.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "show", "start", "test", "hint", "solution", "doctor", "schema", "new", "verify"]
+)
+def test_every_command_has_help(cli, command):
+    outcome = cli(command, "--help")
+    assert outcome.code == Exit.ACCEPTED
+    assert outcome.out.startswith(f"Usage: judge {command}")

@@ -1,0 +1,165 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from judge.cli.exits import Exit
+from judge.errors import MachineError, SubmissionError, UsageError
+from judge.verdict import Verdict
+from tests.unit.reports.samples import compile_error_report, make_case, make_report, wrong_report
+
+
+def write(name, text="// problem: first-step\nint x;\n"):
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_verdict_has_its_exit_code(cli, pipeline, verdict):
+    pipeline.answer = make_report(verdict, cases=(make_case(verdict),))
+    outcome = cli("test", write("a.cu"))
+    assert outcome.code == verdict.exit_code
+    assert outcome.out.startswith(verdict.label)
+
+
+def test_accepted_run_without_a_case_is_nothing_to_do(cli, pipeline):
+    pipeline.answer = make_report(cases=())
+    assert cli("test", write("a.cu")).code == Exit.NOTHING_TO_DO
+
+
+def test_options_reach_the_pipeline(cli, pipeline):
+    cli("test", write("a.cu"), "--backend", "cpu", "--case", "small", "--case", "small", "--seed", "5", "--fail-fast")
+    [(problem, data, name, options)] = pipeline.calls
+    assert (problem, data, name) == ("first-step", b"// problem: first-step\nint x;\n", "a.cu")
+    assert vars(options) == {"backend": "cpu", "cases": ("small",), "group": "all", "seed": 5, "fail_fast": True}
+
+
+def test_json_is_one_value_on_stdout(cli, pipeline):
+    pipeline.answer = wrong_report()
+    outcome = cli("test", write("a.cu"), "--format", "json")
+    assert json.loads(outcome.out)["verdict"] == "wrong_answer"
+    assert outcome.code == Exit.NOT_ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "flag", "problem"),
+    [
+        ("a.cu", "// problem: second-step\n", None, "second-step"),
+        ("first-step.cu", "// problem: second-step\n", None, "second-step"),
+        ("a.cu", "/* problem: second-step */\n", None, "second-step"),
+        ("a.cu", "int x;\n// Problem:  second-step\n", None, "second-step"),
+        ("first-step.cu", "int x;", None, "first-step"),
+        ("First_Step.cu", "int x;", None, "first-step"),
+        ("second-step/tries/a.cu", "int x;", None, "second-step"),
+        ("second-step/first-step.cu", "int x;", None, "first-step"),
+        ("first-step.cu", "// problem: second-step\n", "first-step", "first-step"),
+    ],
+)
+def test_problem_comes_from_flag_header_file_or_folder(cli, pipeline, file, text, flag, problem):
+    cli("test", write(file, text), *(("--problem", flag) if flag else ()))
+    assert pipeline.calls[0][0] == problem
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("missing.cu",), "There is no file missing.cu."),
+        (("wrte.cu",), "Did you mean write.cu?"),
+        (("first-step",), "Begin with `judge start first-step`, then `judge test first-step.cu`."),
+        (("folder",), "folder is a folder. Give the .cu file in it: inside.cu."),
+        (("/dev/null",), "no regular file"),
+        (("a\0b",), "cannot be read"),
+        (("unclear.cu",), "Add --problem ID, or put `// problem: ID` in its first line."),
+        (("write.cu", "--problem", "frist-step"), "Did you mean first-step?"),
+        (("typo.cu",), "typo.cu:2: No problem is called 'second-stop'. Did you mean second-step?"),
+        (("write.cu", "--seed", "-1"), "--seed"),
+        (("write.cu", "--backend", "gpu"), "--backend"),
+        (("write.cu", "--format", "xml"), "--format"),
+        (("write.cu", "--nonsense"), "--nonsense"),
+        ((), "FILE"),
+    ],
+)
+def test_usage_errors_say_what_to_do_and_end_with_2(cli, pipeline, arguments, words):
+    write("write.cu")
+    write("folder/inside.cu")
+    write("unclear.cu", "int x;")
+    write("typo.cu", "int x;\n// problem: second-stop\n")
+    outcome = cli("test", *arguments)
+    assert outcome.code == Exit.USAGE
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+    assert outcome.out == ""
+    assert pipeline.calls == []
+
+
+def test_permission_error_is_told_as_such(cli, monkeypatch):
+    write("a.cu")
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    outcome = cli("test", "a.cu")
+    assert outcome.code == Exit.USAGE
+    assert outcome.err == "Error: a.cu cannot be read: permission denied.\n"
+
+
+def test_standard_input_is_a_file_too(cli, pipeline, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"// problem: first-step\n")))
+    assert cli("test", "-").code == Exit.ACCEPTED
+    assert pipeline.calls[0][1] == b"// problem: first-step\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "kind"),
+    [
+        (UsageError("first-step has no case 'x'."), Exit.USAGE, "usage"),
+        (SubmissionError("bad launch line", 3, 5), Exit.COMPILE_ERROR, "submission"),
+        (MachineError("no NVRTC"), Exit.JUDGE_OR_MACHINE, "machine"),
+        (KeyError("bug"), Exit.JUDGE_OR_MACHINE, "judge"),
+    ],
+)
+def test_errors_become_exit_codes_and_json(cli, pipeline, error, code, kind):
+    pipeline.answer = error
+    outcome = cli("test", write("a.cu"), "--format", "json")
+    assert outcome.code == code
+    told = json.loads(outcome.out)["error"]
+    assert (told["kind"], told["exit_code"]) == (kind, code)
+    assert "Traceback" not in outcome.err
+
+
+def test_fault_of_the_judge_keeps_its_details_under_an_incident(cli, pipeline, tmp_path):
+    pipeline.answer = ZeroDivisionError("a bug")
+    outcome = cli("test", write("a.cu"))
+    [kept] = (tmp_path / "state" / "kernel-judge" / "incidents").iterdir()
+    assert kept.stem in outcome.err
+    assert "ZeroDivisionError: a bug" in kept.read_text()
+    assert "not your kernel's fault" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert "Traceback" in cli("--debug", "test", "a.cu").err
+
+
+def test_interrupt_is_130_without_a_traceback(cli, pipeline):
+    pipeline.answer = KeyboardInterrupt()
+    outcome = cli("test", write("a.cu"))
+    assert outcome.code == Exit.INTERRUPTED
+    assert outcome.err.strip() == "Interrupted."
+
+
+def test_compile_error_shows_the_users_line(cli, pipeline):
+    pipeline.answer = compile_error_report()
+    outcome = cli("test", write("a.cu", "// problem: first-step\nint b;\nint c = fooo;\n"))
+    assert "      3 | int c = fooo;" in outcome.out
+    assert outcome.code == Exit.COMPILE_ERROR
+
+
+def test_only_a_whole_accepted_run_is_remembered(cli, pipeline):
+    write("a.cu")
+    cli("test", "a.cu", "--case", "small")
+    cli("test", "a.cu", "--cases", "sample")
+    assert cli("solution", "first-step").code == Exit.USAGE
+    cli("test", "a.cu")
+    assert cli("solution", "first-step").code == Exit.ACCEPTED
