@@ -1,0 +1,43 @@
+#!/bin/bash
+# Runs every GPU test in one call and goes on after failures. For a machine with an NVIDIA GPU whose
+# python3 has the project's dependencies, installed or on PYTHONPATH (the lock file names them).
+#
+#   scripts/gpu_tests.sh            tables and logs to the screen
+#   OUT=/some/folder scripts/gpu_tests.sh    and as files there
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python="${PYTHON:-python3}"
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONUNBUFFERED=1
+results=()
+
+step() { # step NAME COMMAND...: run, time and note the outcome
+    local name="$1" began=$SECONDS
+    shift
+    echo "=== $name"
+    if "$@"; then results+=("passed  $((SECONDS - began)) s  $name"); else results+=("FAILED  $((SECONDS - began)) s  $name"); fi
+}
+
+missing="$("$python" - <<'PY'
+import importlib.util
+needed = ["numpy", "pydantic", "cupy_backends", "tree_sitter", "tree_sitter_cuda", "llvmlite", "typer", "rich", "pytest", "hypothesis"]
+print(" ".join(name for name in needed if importlib.util.find_spec(name) is None))
+PY
+)" || exit 3
+if [[ -n "$missing" ]]; then
+    echo "python3 lacks: $missing. Install requirements/lock.txt, or put them on PYTHONPATH." >&2
+    [[ "$missing" == *pytest* || "$missing" == *pydantic* || "$missing" == *numpy* ]] && exit 3
+fi
+
+step "driver" nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm --format=csv
+step "doctor" "$python" practice/judge.py doctor
+report=()
+[[ -n "${OUT:-}" ]] && report=(--junitxml "$OUT/gpu_tests.xml")
+step "worker and device" "$python" -m pytest tests/gpu -rA --tb=short --ignore tests/gpu/test_submissions.py "${report[@]}"
+step "planted submissions" "$python" -m pytest tests/gpu/test_submissions.py -rA --tb=line -s
+
+echo
+echo "=== summary"
+printf '%s\n' "${results[@]}"
+[[ "${results[*]}" != *FAILED* ]]
