@@ -18,6 +18,9 @@ class PtxError(JudgeError):
         self.location = location
 
 
-def not_emulated(name: str, location: Location | None = None) -> PtxError:
-    """The error for real PTX that only a GPU runs."""
-    return PtxError(f"not emulated: {name}, needs a GPU", location)
+class NotEmulatedError(PtxError):
+    """Real PTX that only a GPU runs; name is what it is called in the message."""
+
+    def __init__(self, name: str, location: Location | None = None) -> None:
+        super().__init__(f"not emulated: {name}, needs a GPU", location)
+        self.name = name

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
-from judge.backends.cpu.ptx.errors import PtxError, not_emulated
+from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -24,7 +24,10 @@ from judge.backends.cpu.ptx.routine import (
 )
 
 MAX_INSTRUCTIONS = 200_000
+MAX_REGISTERS = 1_000_000
+MAX_LOCAL_VARIABLES = 10_000
 MAX_CALL_DEPTH = 100
+MAX_STATIC_SHARED_BYTES = 48 << 10
 MAX_LOCAL_BYTES = 512 << 10
 MAX_PARAMETER_BYTES = 32764
 BUILTINS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
@@ -45,10 +48,11 @@ class _Inliner:
         self.instructions: list[ir.Instruction] = []
         self.local: list[ir.Variable] = []
         self.local_bytes = 0
+        self.copies: dict[str, int] = {}
         self.active: list[str] = []
         self.budget = MAX_INSTRUCTIONS
         if entry.clustered:
-            raise not_emulated(f"thread block clusters (kernel {entry.name})", entry.location)
+            raise NotEmulatedError(f"thread block clusters (kernel {entry.name})", entry.location)
         routine = routines[entry.name]
         shared, static_bytes, self.shared_offsets = self.lay_out_shared(routine)
         parameters, parameter_bytes = lay_out_parameters(entry)
@@ -86,6 +90,11 @@ class _Inliner:
             if not storage.dynamic:
                 offsets[storage] = align_up(end, storage.align)
                 end = offsets[storage] + storage.size
+        if end > MAX_STATIC_SHARED_BYTES:
+            raise PtxError(
+                f"kernel {entry.name} has {end} bytes of static shared memory, at most {MAX_STATIC_SHARED_BYTES}: "
+                "use extern __shared__ and the launch's shared bytes for more"
+            )
         dynamic = [storage for storage in ordered if storage.dynamic]
         # A dynamic array may ask for more than 16 bytes of alignment; the static part is padded to give it.
         end = align_up(end, max((s.align for s in dynamic if s.align > _DYNAMIC_SHARED_ALIGN), default=1))
@@ -155,12 +164,13 @@ class _Inliner:
         for register in routine.registers:
             fresh = bound.get(register.index)
             if fresh is None:
-                fresh = ir.Register(len(self.registers), register.name, register.type)
-                self.registers.append(fresh)
+                fresh = self.new_register(register.name, register.type)
             registers.append(fresh)
         return registers
 
     def new_register(self, name: str, type_: str) -> ir.Register:
+        if len(self.registers) >= MAX_REGISTERS:
+            raise self.too_large(f"{MAX_REGISTERS} registers", None)
         register = ir.Register(len(self.registers), name, type_)
         self.registers.append(register)
         return register
@@ -173,8 +183,10 @@ class _Inliner:
                 f"kernel {self.active[0]} needs more than {MAX_LOCAL_BYTES >> 10} KiB of local memory a thread",
                 location,
             )
-        copies = sum(variable.name.partition("#")[0] == storage.name for variable in self.local)
-        name = f"{storage.name}#{copies + 1}" if copies else storage.name
+        if len(self.local) >= MAX_LOCAL_VARIABLES:
+            raise self.too_large(f"{MAX_LOCAL_VARIABLES} local variables", location)
+        copies = self.copies[storage.name] = self.copies.get(storage.name, 0) + 1
+        name = f"{storage.name}#{copies}" if copies > 1 else storage.name
         self.local.append(ir.Variable(name, "local", offset, storage.size, storage.align, storage.element_type))
         return name, offset
 
@@ -188,7 +200,7 @@ class _Inliner:
             self.builtin(copier, site, location)
             return
         if site.callee in self.active:
-            raise not_emulated(f"recursive function {site.callee}", location)
+            raise NotEmulatedError(f"recursive function {site.callee}", location)
         if len(self.active) >= MAX_CALL_DEPTH:
             raise PtxError(f"calls are nested deeper than {MAX_CALL_DEPTH}", location)
         skip = len(self.instructions) if site.guard is not None else None
@@ -292,7 +304,7 @@ class _Inliner:
     def builtin(self, copier: "_Copier", site: CallSite, location: ir.Location | None) -> None:
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
-                raise not_emulated(f"{site.callee} of the device runtime", location)
+                raise NotEmulatedError(f"{site.callee} of the device runtime", location)
             raise PtxError(f"function {site.callee} is declared but has no body", location)
         self.append(
             ir.Instruction(

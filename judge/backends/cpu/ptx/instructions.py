@@ -12,8 +12,6 @@ look into inline asm, so this table is what tells a learner that their asm is no
 
 from dataclasses import dataclass
 
-from judge.backends.cpu.ir import WIDTHS
-
 _ROUND = "rn rz rm rp rna ftz sat"
 _COMPARE = "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan"
 _SCOPE = "cta cluster gpu sys"
@@ -145,6 +143,49 @@ _TABLE: dict[str, tuple[str, str, int]] = {
     "mma": ("Dvvv", f"sync aligned satfinite xor and popc {_LAYOUT} {_MMA_SHAPES}", 4),
 }
 
+_INT = "u16 u32 u64 s16 s32 s64"
+_BITS = "b16 b32 b64"
+_BYTES = "b8 u8 s8"
+_FLOAT = "f32 f64"
+_HALF = "f16 f16x2 bf16 bf16x2"
+_PAIRS = "u16x2 s16x2"
+_MATRIX = "u4 s4 b1 u8 s8 b8 b16 b32 f16 bf16 tf32 f32 f64 s32 e4m3 e5m2"
+_CONVERTED = f"{_INT} {_BYTES} {_BITS} {_FLOAT} f16 bf16 tf32 f16x2 bf16x2 e4m3x2 e5m2x2 ue8m0x2 e2m1x2 e2m3x2 e3m2x2"
+
+# What the type suffixes of each opcode may be; opcodes not named take none.
+_TYPE_ROWS = {
+    "add sub fma min max": f"{_INT} {_FLOAT} {_HALF} {_PAIRS}",
+    "abs neg": f"s16 s32 s64 {_FLOAT} {_HALF}",
+    "mul mad": f"{_INT} {_FLOAT} {_HALF}",
+    "div": f"{_INT} {_FLOAT}",
+    "rem sad": _INT,
+    "addc subc madc": "u32 u64 s32 s64",
+    "mul24 mad24 bmsk szext dp4a dp2a": "u32 s32 b32",
+    "popc clz brev bfi": "b32 b64",
+    "bfind bfe": "u32 u64 s32 s64",
+    "fns lop3 shf prmt shfl activemask movmatrix": "b32",
+    "testp copysign rcp sqrt rsqrt": _FLOAT,
+    "sin cos lg2": "f32",
+    "ex2 tanh": f"f32 {_HALF}",
+    "set setp": f"{_INT} {_BITS} {_FLOAT} {_HALF}",
+    "selp slct": f"{_INT} {_BITS} {_FLOAT}",
+    "and or xor not": f"pred {_BITS}",
+    "cnot shl": _BITS,
+    "shr": f"{_INT} {_BITS}",
+    "mov": f"pred {_INT} {_BITS} {_FLOAT} b128",
+    "ld st ldu": f"{_INT} {_BYTES} {_BITS} {_FLOAT} b128",
+    "cvta": "u32 u64",
+    "cvt": _CONVERTED,
+    "nanosleep": "u32",
+    "bar.red bar.cta.red barrier.red barrier.cta.red": "u32 pred",
+    "atom red": f"u32 u64 s32 s64 {_BITS} b128 {_FLOAT} {_HALF}",
+    "vote": "pred b32",
+    "match": "b32 b64",
+    "redux": "u32 s32 b32 f32",
+    "ldmatrix stmatrix": "b16 b8",
+    "wmma.load wmma.store wmma.mma mma": _MATRIX,
+}
+
 # Real PTX which is refused by name when a kernel reaches it.
 _GPU_ONLY = """
 alloca applypriority barrier.cluster clusterlaunchcontrol cp.async.bulk cp.async.mbarrier cp.reduce createpolicy
@@ -153,9 +194,6 @@ mma.sp::ordered_metadata multimem red.async setmaxnreg st.async st.bulk stackres
 sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2
 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma
 """
-
-_EXTRA_TYPES_TEXT = "u4 s4 b1 b4x16_p64 b6x16_p32 b8x16 e2m1 e2m1x2 e2m1x4 e2m3x2 e3m2x2 ue8m0x2 e5m2x4 e4m3x4"
-_EXTRA_TYPES = frozenset(_EXTRA_TYPES_TEXT.split())
 
 # The one window of shared memory and the parameters are named twice in PTX.
 _SYNONYMS = {"shared::cta": "shared", "param::entry": "param", "param::func": "param"}
@@ -170,6 +208,7 @@ class Form:
     patterns: dict[int, str]
     suffixes: frozenset[str]
     least_types: int
+    types: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +225,16 @@ class Spelling:
     fault: str = ""
 
 
-def _build(row: tuple[str, str, int]) -> Form:
+def _build(row: tuple[str, str, int], types: frozenset[str]) -> Form:
     patterns, suffixes, least_types = row
     by_count = {0 if letters == _NO_OPERANDS else len(letters): letters for letters in patterns.split()}
     if _NO_OPERANDS in by_count.values():
         by_count[0] = ""
-    return Form(by_count, frozenset(suffixes.split()), least_types)
+    return Form(by_count, frozenset(suffixes.split()), least_types, types)
 
 
-FORMS: dict[str, Form] = {opcode: _build(row) for opcode, row in _TABLE.items()}
+_TYPES = {opcode: frozenset(types.split()) for group, types in _TYPE_ROWS.items() for opcode in group.split()}
+FORMS: dict[str, Form] = {opcode: _build(row, _TYPES.get(opcode, frozenset())) for opcode, row in _TABLE.items()}
 GPU_ONLY = frozenset(_GPU_ONLY.split())
 
 
@@ -216,7 +256,7 @@ def _check(text: str, opcode: str, modifiers: tuple[str, ...], form: Form, key: 
     own = key.count(".")
     types = 0
     for suffix in modifiers[own:]:
-        if suffix in WIDTHS or suffix in _EXTRA_TYPES:
+        if suffix in form.types:
             types += 1
         elif suffix == "shared::cluster" or suffix.startswith("kind::"):
             return Spelling(text, opcode, modifiers, None)

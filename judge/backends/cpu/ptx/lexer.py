@@ -11,16 +11,18 @@ and nothing in them is code.
 
 import re
 
+# No alternative can fail after a long run: comments, sections and strings that never end are tokens too,
+# so that hostile text costs linear time.
 _TOKEN = re.compile(
     r"""
       [A-Za-z_$%][\w$]*(?:\.[\w$]+(?:::[\w$]+)*)*     # names first: they are the most frequent
     | //[^\n]*
-    | /\*[\s\S]*?\*/
-    | \.section\s+[\w.$]+\s*\{[^}]*\}
+    | /\*[\s\S]*?(?:\*/|\Z)
+    | \.section\s+[\w.$]+\s*\{[^}]*(?:\}|\Z)
     | \.[\w$]+(?:::[\w$]+)*
     | \d+(?:\.\d*)?[eE][+-]\d+(?![\w.])
     | \d[\w.]*
-    | "(?:[^"\\\n]|\\.)*"
+    | "(?:[^"\\\n]|\\.)*"?
     | \S
     """,
     re.VERBOSE | re.ASCII,

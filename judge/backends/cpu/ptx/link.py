@@ -12,6 +12,7 @@ from judge.backends.cpu.ptx.routine import Routine, Storage
 
 MAX_CONSTANT_BYTES = 64 << 10
 MAX_GLOBAL_BYTES = 1 << 30
+MAX_INITIAL_BYTES = 64 << 20
 
 
 def load(text: str) -> ir.Module:
@@ -58,6 +59,7 @@ class _Layout:
         self.names: dict[str, Meaning] = {name: FunctionName(name) for name in functions}
         self.ends = {"global": 0, "const": 0}
         self.variables: dict[str, list[ir.Variable]] = {"global": [], "const": []}
+        self.initial_bytes = 0
         placed = []
         for variable in self.definitions(module):
             storage = storage_of(variable)
@@ -110,6 +112,9 @@ class _Layout:
         values = variable.initial or []
         if len(values) * width > storage.size:
             raise PtxError(f"variable {variable.name} has more initial values than elements")
+        self.initial_bytes += storage.size
+        if self.initial_bytes > MAX_INITIAL_BYTES:
+            raise PtxError(f"initialised variables take more than {MAX_INITIAL_BYTES >> 20} MiB")
         data = bytearray(storage.size)
         relocations: list[tuple[int, str, int]] = []
         for index, value in enumerate(values):

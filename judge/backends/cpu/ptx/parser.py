@@ -14,10 +14,12 @@ from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.instructions import Spelling, spell
 from judge.backends.cpu.ptx.lexer import END, line_of_token, tokenize
 
-MAX_TEXT_BYTES = 64 << 20
+MAX_TEXT_BYTES = 16 << 20
 MAX_STATEMENTS = 400_000
 MAX_SCOPE_DEPTH = 64
 MAX_VARIABLE_BYTES = 1 << 30
+MAX_INITIAL_VALUES = 1 << 22
+MAX_INLINE_DEPTH = 32
 _LONGEST_NUMBER = 40
 
 _FILE_LINE = re.compile(r'\n[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"')
@@ -35,7 +37,9 @@ def parse(text: str) -> syntax.Module:
     Raises PtxError, and nothing else, for text that is not PTX.
     """
     if len(text) > MAX_TEXT_BYTES:
-        raise PtxError(f"the compiled kernel is too large: {len(text) >> 20} MiB of PTX, at most 64")
+        raise PtxError(
+            f"the compiled kernel is too large: {len(text) >> 20} MiB of PTX, at most {MAX_TEXT_BYTES >> 20}"
+        )
     return Parser(text).module()
 
 
@@ -305,6 +309,8 @@ class Parser:
                 if len(dimensions) < 2:
                     raise self.fail("malformed PTX: an initialiser is nested deeper than its array")
                 row = self.initial_row(dimensions[1:])
+                if len(row) > inner or len(values) + inner > MAX_INITIAL_VALUES:
+                    raise self.fail("malformed PTX: an initialiser has more values than its array")
                 values += row + [Immediate(0)] * (inner - len(row))
             else:
                 values.append(self.initial_value())
@@ -502,6 +508,8 @@ class Parser:
             caller = (self.integer(), self.integer(), self.integer())
             # The chain's further links are those of the call's own `.loc`, which came before.
             inlined_at = self.placed.get(caller) or self.place(caller, None)
+            if _depth(inlined_at) > MAX_INLINE_DEPTH:
+                inlined_at = self.place(caller, None)
         # Line 0 is code the compiler made up: it belongs to the line before it.
         if place[1] != 0 or self.location is None:
             self.location = self.placed[place] = self.place(place, inlined_at)
@@ -634,6 +642,13 @@ class Parser:
             if not self.accept(",") and self.tokens[self.at] != ")":
                 raise self.fail("malformed operand of call")
         return elements
+
+
+def _depth(location: Location) -> int:
+    depth, outer = 1, location.inlined_at
+    while outer is not None:
+        depth, outer = depth + 1, outer.inlined_at
+    return depth
 
 
 def _product(sizes: "list[int] | tuple[int, ...]") -> int:

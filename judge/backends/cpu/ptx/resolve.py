@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
-from judge.backends.cpu.ptx.errors import PtxError, not_emulated
-from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, SPECIAL_REGISTERS
+from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
+from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, SPECIAL_REGISTERS, Form, Spelling
 from judge.backends.cpu.ptx.parameters import decide, placed_access
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -25,6 +25,7 @@ from judge.backends.cpu.ptx.routine import (
     Routine,
     Storage,
 )
+from judge.backends.cpu.ptx.widths import mismatch
 
 MAX_VARIABLE_BYTES = 1 << 30
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})", re.ASCII)
@@ -199,17 +200,22 @@ class _Resolver:
                 pass
 
     def instruction(self, statement: syntax.Instruction) -> None:
-        spelling = statement.spelling
-        if spelling.form is None:
-            self.refuse(not_emulated(spelling.text, self.location))
+        if statement.spelling.form is None:
+            self.refuse(NotEmulatedError(statement.spelling.text, self.location))
             return
+        try:
+            self.emulated(statement, statement.spelling, statement.spelling.form)
+        except NotEmulatedError as error:
+            self.refuse(error)
+
+    def emulated(self, statement: syntax.Instruction, spelling: Spelling, form: Form) -> None:
         guard = self.guard(statement.guard)
         opcode, modifiers, operands = spelling.opcode, spelling.modifiers, statement.operands
         if opcode in ("ld", "st") and "param" in modifiers and self.parameter_access(statement, guard):
             return
         destinations: list[Operand | None] = []
         sources: list[Operand] = []
-        for letter, operand in zip(spelling.form.patterns[len(operands)], operands, strict=True):
+        for letter, operand in zip(form.patterns[len(operands)], operands, strict=True):
             if letter in "rv":
                 sources.append(self.value(operand, spelling.text, vector=letter == "v"))
             elif letter in "dD":
@@ -232,6 +238,9 @@ class _Resolver:
                 if not isinstance(operand, str):
                     raise self.fail(f"malformed operand of {spelling.text}: a label is needed")
                 self.branches.append((len(self.routine.items), operand, self.scope))
+        fault = mismatch(opcode, modifiers, destinations, sources)
+        if fault:
+            raise self.fail(f"{spelling.text}: {fault}")
         self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
 
     def refuse(self, error: PtxError) -> None:
@@ -281,7 +290,7 @@ class _Resolver:
         function = self.functions.get(statement.target)
         if function is None:
             if isinstance(self.find(statement.target), ir.Register):
-                self.refuse(not_emulated("indirect call", self.location))
+                self.refuse(NotEmulatedError("indirect call", self.location))
                 return
             raise self.fail(f"call of {statement.target}, which is not a function")
         if function.is_entry:
@@ -355,7 +364,7 @@ class _Resolver:
         if special is not None:
             return special
         if name in _GPU_ONLY_SPECIALS:
-            raise not_emulated(name, self.location)
+            raise NotEmulatedError(name, self.location)
         base, dot, component = name.rpartition(".")
         if dot and component in _COMPONENTS:
             vector = self.find(base)
@@ -394,7 +403,7 @@ class _Resolver:
                 meaning.scalar = False
                 return Place(meaning.storage, offset)
             case FunctionName():
-                raise not_emulated(f"pointer to function {meaning.name}", self.location)
+                raise NotEmulatedError(f"pointer to function {meaning.name}", self.location)
             case Refused():
                 raise self.fail(meaning.reason)
             case _:
@@ -435,6 +444,8 @@ class _Resolver:
             return ir.Address(None, operand.offset)
         meaning = self.look_up(operand.base)
         match meaning:
+            case ir.Register() if meaning.bits not in (32, 64):
+                raise self.fail(f"{text}: {meaning.name} is a .{meaning.type} register and cannot hold an address")
             case ir.Register() | ir.Symbol():
                 return ir.Address(meaning, operand.offset)
             case Storage():

@@ -7,6 +7,7 @@ ones. Branch targets are indices into `items`, which the inliner moves.
 from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
+from judge.backends.cpu.ptx.errors import NotEmulatedError
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +122,7 @@ class Routine:
     local: list[Storage] = field(default_factory=list)
     shared: dict[Storage, None] = field(default_factory=dict)
     callees: dict[str, ir.Location | None] = field(default_factory=dict)
-    refusal: Exception | None = None
+    refusal: NotEmulatedError | None = None
 
     def register(self, name: str, type_: str) -> ir.Register:
         """A new register of this routine."""

@@ -1,0 +1,88 @@
+"""From block counters to figures: every block's instruction mix times how often it ran.
+
+Counting per block is exact and nearly free; an instruction under a guard has a counter of its own,
+because only some of the block's lanes execute it.
+"""
+
+from dataclasses import dataclass
+
+from judge.backends.cpu.ir import WIDTHS, Address, Instruction, Kernel
+from judge.backends.cpu.lowering.flow import is_barrier
+from judge.backends.cpu.lowering.kernel import LoweredKernel
+from judge.backends.cpu.lowering.memory_ops import state_space
+from judge.backends.cpu.lowering.uniformity import SHARED, address_spaces
+
+_ONE = {"add", "sub", "mul", "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"}
+_TWO = {"fma", "mad"}
+_FLOATS = {"f16", "bf16", "f32", "f64"}
+_PAIRS = {"f16x2", "bf16x2"}
+
+
+@dataclass
+class KernelCounts:
+    """Exact counts of one launch (see records.Counters for their meaning)."""
+
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+    flops: int = 0
+    shared_bytes_read: int = 0
+    shared_bytes_written: int = 0
+    barriers: int = 0
+
+
+def flops_of(instruction: Instruction) -> int:
+    """Floating-point operations of one lane; an fma counts two, comparisons and conversions none."""
+    if not instruction.types:
+        return 0
+    type_ = instruction.types[-1]
+    if type_ not in _FLOATS and type_ not in _PAIRS:
+        return 0
+    count = 2 if instruction.opcode in _TWO else 1 if instruction.opcode in _ONE else 0
+    return count * (2 if type_ in _PAIRS else 1)
+
+
+def _shared_bytes(instruction: Instruction, spaces: tuple[int, ...]) -> int:
+    if instruction.opcode not in ("ld", "st", "atom", "red"):
+        return 0
+    operands = (*instruction.destinations, *instruction.sources)
+    address = next((o for o in operands if isinstance(o, Address)), None)
+    if address is None:
+        return 0
+    space = state_space(instruction)
+    if space != "shared" and (space or address_spaces(address, spaces) != SHARED):
+        return 0
+    count = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+    return WIDTHS[instruction.types[-1]] // 8 * count
+
+
+def count_launch(kernel: Kernel, lowered: LoweredKernel, counters: list[int]) -> KernelCounts:
+    """counters: the launch's counter array, summed over threads."""
+    total = KernelCounts()
+    spaces = lowered.uniformity.spaces
+    for block in lowered.blocks:
+        warps, lanes = counters[2 * block.number], counters[2 * block.number + 1]
+        if not warps:
+            continue
+        total.warp_instructions += warps * (block.end - block.start)
+        for index in range(block.start, block.end):
+            instruction = kernel.instructions[index]
+            active = lanes
+            guard = lowered.guarded.get(index)
+            if guard is not None:
+                active = counters[2 * len(lowered.blocks) + guard]
+            total.thread_instructions += active
+            total.flops += active * flops_of(instruction)
+            if is_barrier(instruction):
+                total.barriers += warps
+            moved = active * _shared_bytes(instruction, spaces)
+            if instruction.opcode in ("st", "red"):
+                total.shared_bytes_written += moved
+            else:
+                total.shared_bytes_read += moved
+    return total
+
+
+def hottest_instruction(kernel: Kernel, lowered: LoweredKernel, counters: list[int]) -> int:
+    """Index of the last instruction of the block that ran most."""
+    block = max(lowered.blocks, key=lambda b: counters[2 * b.number] * (b.end - b.start))
+    return block.end - 1

@@ -1,0 +1,547 @@
+"""Run a launch on the JIT: contexts for the threads, chunks of CTAs, events and counts back.
+
+A launch runs in CTA order on one thread when blocks may talk to each other through memory, and in
+chunks on all threads otherwise. When a warp's lanes cannot meet where the uniformity analysis said
+they would (Status.STUCK), memory is put back and the launch runs again with everything varying.
+"""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.backends.cpu import ir
+from judge.backends.cpu.addresses import (
+    CONSTANT_SLOT,
+    FIRST_BUFFER_SLOT,
+    LOCAL_SLOT,
+    MAX_SLOTS,
+    MODULE_SLOT,
+    OFFSET_MASK,
+    PARAMETER_SLOT,
+    SHARED_SLOT,
+    split,
+)
+from judge.backends.cpu.counting import KernelCounts, count_launch, hottest_instruction
+from judge.backends.cpu.device_printf import format_printf
+from judge.backends.cpu.events import AccessEvent, Coordinates, Party
+from judge.backends.cpu.interpreter import initial_block
+from judge.backends.cpu.lowering.calls import split_barrier_reductions
+from judge.backends.cpu.lowering.jit import engine, host_features
+from judge.backends.cpu.lowering.kernel import LoweredKernel, lower_kernel
+from judge.backends.cpu.lowering.layout import (
+    EVENT,
+    EVENT_CAPACITY,
+    PC_EXITED,
+    PC_PARKED,
+    Ctx,
+    EventKind,
+    Status,
+)
+from judge.backends.cpu.lowering.runtime import PRINT_RECORD_BYTES
+from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
+from judge.records import DiagnosisKind
+
+FUEL = 4096
+"""Backward branches of a warp before others get their turn."""
+
+PRINT_BYTES = 1 << 20
+
+_SPACES = {SHARED_SLOT: "shared", LOCAL_SLOT: "local", CONSTANT_SLOT: "const", PARAMETER_SLOT: "param"}
+_KINDS = {
+    EventKind.OUT_OF_BOUNDS_READ: (DiagnosisKind.OUT_OF_BOUNDS, "read"),
+    EventKind.OUT_OF_BOUNDS_WRITE: (DiagnosisKind.OUT_OF_BOUNDS, "write"),
+    EventKind.MISALIGNED_READ: (DiagnosisKind.MISALIGNED, "read"),
+    EventKind.MISALIGNED_WRITE: (DiagnosisKind.MISALIGNED, "write"),
+    EventKind.TRAP: (DiagnosisKind.TRAP, ""),
+    EventKind.ASSERT: (DiagnosisKind.ASSERT, ""),
+    EventKind.DIVERGENT_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+}
+
+
+@dataclass
+class SlotTraffic:
+    """Global traffic of one allocation: bytes, lanes on one address counted once."""
+
+    read: int = 0
+    written: int = 0
+    unique_read: int = 0
+
+
+@dataclass
+class LaunchResult:
+    """How a launch went.
+
+    stopped: "" when it ran to its end, else "trap", "assert", "deadlock" or "time". hottest: the
+    instruction a launch that did not end spent its time at. traffic: by slot.
+    """
+
+    events: tuple[AccessEvent, ...] = ()
+    printed: str = ""
+    stopped: str = ""
+    counts: KernelCounts = field(default_factory=KernelCounts)
+    traffic: dict[int, SlotTraffic] = field(default_factory=dict)
+    hottest: int | None = None
+    translate_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+    all_varying: bool = False
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    lowered: LoweredKernel
+    address: int
+
+
+class JitExecutor:
+    """Compiles kernels on their first launch and keeps them. threads: 0 for one a core."""
+
+    def __init__(self, threads: int = 0) -> None:
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self._compiled: dict[tuple[int, str, bool, bool], _Compiled] = {}
+        self._kernels: dict[tuple[int, str], ir.Kernel] = {}
+        self._modules: list[ir.Module] = []
+
+    def kernel(self, module: ir.Module, name: str) -> ir.Kernel:
+        """The kernel as it is run: events and counts refer to its instructions."""
+        key = (id(module), name)
+        if key not in self._kernels:
+            self._modules.append(module)  # keeps the id from being reused
+            self._kernels[key] = split_barrier_reductions(module.kernels[name])
+        return self._kernels[key]
+
+    def run(
+        self,
+        module: ir.Module,
+        kernel: str,
+        grid: Coordinates,
+        block: Coordinates,
+        shared_bytes: int,
+        arguments: bytes,
+        memory: DeviceMemory,
+        *,
+        time_limit_s: float | None = None,
+        traffic: bool = True,
+    ) -> LaunchResult:
+        """Run one launch over the allocations of `memory`, which it changes in place.
+
+        shared_bytes: dynamic shared memory of a block. arguments: the kernel's parameter block.
+        Raises NotEmulatedError for an instruction the backend does not have, KeyError for an unknown kernel.
+        """
+        code = self.kernel(module, kernel)
+        snapshot = memory.snapshot()
+        result = self._attempt(module, code, grid, block, shared_bytes, arguments, memory, time_limit_s, traffic, False)
+        if result is None:
+            memory.restore(snapshot)
+            result = self._attempt(
+                module, code, grid, block, shared_bytes, arguments, memory, time_limit_s, traffic, True
+            )
+        assert result is not None
+        return result
+
+    def _attempt(
+        self,
+        module: ir.Module,
+        kernel: ir.Kernel,
+        grid: Coordinates,
+        block: Coordinates,
+        shared_bytes: int,
+        arguments: bytes,
+        memory: DeviceMemory,
+        time_limit_s: float | None,
+        traffic: bool,
+        all_varying: bool,
+    ) -> LaunchResult | None:
+        """None when lanes got stuck apart and the launch must run with everything varying."""
+        result = LaunchResult()
+        one_dimensional = block[1] == 1 and block[2] == 1
+        compiled = self._compile(module, kernel, one_dimensional, all_varying, result)
+        launch = _Launch(module, kernel, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
+        talks = any(i.opcode in ("atom", "red") or "volatile" in i.modifiers for i in kernel.instructions)
+        ctas = grid[0] * grid[1] * grid[2]
+        threads = 1 if talks else max(1, min(self.threads, ctas))
+        started = time.perf_counter()
+        contexts, status = _run_threads(launch, compiled, ctas, threads, time_limit_s)
+        result.run_seconds = time.perf_counter() - started
+        if Status.STUCK in status:
+            return None
+        result.all_varying = compiled.lowered.uniformity.all_varying
+        _collect(result, launch, contexts, status)
+        return result
+
+    def _compile(
+        self, module: ir.Module, kernel: ir.Kernel, one_dimensional: bool, all_varying: bool, result: LaunchResult
+    ) -> _Compiled:
+        key = (id(module), kernel.name, one_dimensional, all_varying)
+        known = self._compiled.get(key)
+        if known is None:
+            started = time.perf_counter()
+            lowered = lower_kernel(
+                kernel,
+                one_dimensional=one_dimensional,
+                masked_stores=host_features().masked_stores,
+                all_varying=all_varying,
+            )
+            result.translate_seconds = time.perf_counter() - started
+            started = time.perf_counter()
+            known = _Compiled(lowered, engine().compile(lowered.text))
+            result.compile_seconds = time.perf_counter() - started
+            self._compiled[key] = known
+        return known
+
+
+class _Launch:
+    """What all threads of a launch share."""
+
+    def __init__(
+        self,
+        module: ir.Module,
+        kernel: ir.Kernel,
+        lowered: LoweredKernel,
+        grid: Coordinates,
+        block: Coordinates,
+        shared_bytes: int,
+        arguments: bytes,
+        memory: DeviceMemory,
+        traffic: bool,
+    ) -> None:
+        self.kernel, self.lowered, self.grid, self.block, self.memory = kernel, lowered, grid, block, memory
+        self.traffic = traffic
+        self.threads = block[0] * block[1] * block[2]
+        self.warps = -(-self.threads // 32)
+        dynamic_start = -(-kernel.shared_static_bytes // 16) * 16
+        self.shared_bytes = dynamic_start + shared_bytes if shared_bytes else kernel.shared_static_bytes
+        self.dynamic_shared_bytes = shared_bytes
+        self.local_bytes = -(-kernel.local_bytes // 4) * 4
+        self.parameters = aligned_bytes(max(kernel.parameter_bytes, len(arguments), 8))
+        self.parameters[: len(arguments)] = np.frombuffer(arguments, dtype=np.uint8)
+        self.constants = aligned_bytes(max(module.constant_bytes, 1))
+        self.constants[: module.constant_bytes] = initial_block(module, module.constants, module.constant_bytes)
+        self.module_block = memory.resolve(MODULE_SLOT)
+        if self.module_block is None:
+            self.module_block = aligned_bytes(max(module.global_bytes, 1))
+            self.module_block[: module.global_bytes] = initial_block(module, module.globals_, module.global_bytes)
+        self.abort = np.zeros(1, dtype=np.int32)
+        self.sites = len(kernel.instructions) + 1
+        self.thread_ids = self._thread_ids()
+
+    def _thread_ids(self) -> NDArray[np.int32]:
+        linear = np.arange(self.warps * 32, dtype=np.int32)
+        x, y, z = self.block
+        ids = np.stack([linear % x, linear // x % y, linear // (x * y) % max(z, 1)])
+        return np.ascontiguousarray(ids.reshape(3, self.warps, 32).transpose(1, 0, 2))
+
+    def block_of(self, cta: int) -> Coordinates:
+        x, y, _ = self.grid
+        return cta % x, cta // x % y, cta // (x * y)
+
+    def thread_of(self, warp: int, lane: int) -> Coordinates:
+        linear = warp * 32 + lane
+        x, y, _ = self.block
+        return linear % x, linear // x % y, linear // (x * y)
+
+
+class _Context:
+    """The memory one thread of a launch works in."""
+
+    def __init__(self, launch: _Launch) -> None:
+        lowered = launch.lowered
+        self.launch = launch
+        self.block = aligned_bytes(int(Ctx.SIZE))
+        self.states = aligned_bytes(launch.warps * lowered.state_bytes)
+        self.shared = aligned_bytes(max(launch.shared_bytes, 1))
+        self.local = aligned_bytes(max(launch.warps * launch.local_bytes * 32, 1))
+        self.counters = np.zeros(lowered.counters, dtype=np.int64)
+        self.events = np.zeros(EVENT_CAPACITY, dtype=EVENT)
+        self.site_counts = np.zeros(launch.sites, dtype=np.int64)
+        self.bases = np.zeros(MAX_SLOTS, dtype=np.uint64)
+        self.sizes = np.zeros(MAX_SLOTS, dtype=np.int64)
+        self.traffic = np.zeros(2 * MAX_SLOTS, dtype=np.int64)
+        self.shadow_pointers = np.zeros(MAX_SLOTS, dtype=np.uint64)
+        self.prints = np.zeros(PRINT_BYTES, dtype=np.uint8)
+        self.shadows: dict[int, Bytes] = {}
+        self._place_slots()
+        self._fill()
+
+    def _place_slots(self) -> None:
+        launch = self.launch
+        fixed: list[tuple[int, NDArray[Any], int]] = [
+            (SHARED_SLOT, self.shared, launch.shared_bytes),
+            (CONSTANT_SLOT, launch.constants, launch.constants.size),
+            (PARAMETER_SLOT, launch.parameters, launch.kernel.parameter_bytes),
+        ]
+        assert launch.module_block is not None
+        fixed.append((MODULE_SLOT, launch.module_block, launch.module_block.size))
+        fixed += [(slot, array, array.size) for slot, array in launch.memory.slots.items() if slot != MODULE_SLOT]
+        for slot, array, size in fixed:
+            self.bases[slot] = array.ctypes.data
+            self.sizes[slot] = size
+            if launch.traffic and slot >= FIRST_BUFFER_SLOT:
+                self.shadows[slot] = np.zeros(size // 4 + 2, dtype=np.uint8)
+                self.shadow_pointers[slot] = self.shadows[slot].ctypes.data
+
+    def _fill(self) -> None:
+        launch = self.launch
+        for name, array in (
+            (Ctx.SLOT_BASES, self.bases),
+            (Ctx.SLOT_SIZES, self.sizes),
+            (Ctx.PARAMETERS, launch.parameters),
+            (Ctx.COUNTERS, self.counters),
+            (Ctx.EVENTS, self.events),
+            (Ctx.SITE_COUNTS, self.site_counts),
+            (Ctx.THREAD_IDS, launch.thread_ids),
+            (Ctx.SHARED, self.shared),
+            (Ctx.STATES, self.states),
+            (Ctx.LOCAL, self.local),
+            (Ctx.ABORT, launch.abort),
+            (Ctx.TRAFFIC, self.traffic),
+            (Ctx.SHADOWS, self.shadow_pointers),
+            (Ctx.PRINT_BUFFER, self.prints),
+        ):
+            self.set64(name, array.ctypes.data)
+        for name, value in (
+            (Ctx.SHARED_BYTES, launch.shared_bytes),
+            (Ctx.STATE_BYTES, launch.lowered.state_bytes),
+            (Ctx.LOCAL_WARP_BYTES, launch.local_bytes * 32),
+            (Ctx.LOCAL_BYTES, launch.kernel.local_bytes),
+            (Ctx.FUEL, FUEL),
+            (Ctx.DYNAMIC_SHARED, launch.dynamic_shared_bytes),
+            (Ctx.PRINT_CAPACITY, PRINT_BYTES),
+            (Ctx.PARAMETER_BYTES, launch.kernel.parameter_bytes),
+        ):
+            self.set64(name, value)
+        words = self.block.view(np.int32)
+        for field_, value in (
+            (Ctx.NTID_X32, launch.block[0]),
+            (Ctx.NTID_Y32, launch.block[1]),
+            (Ctx.NTID_Z32, launch.block[2]),
+            (Ctx.NCTAID_X32, launch.grid[0]),
+            (Ctx.NCTAID_Y32, launch.grid[1]),
+            (Ctx.NCTAID_Z32, launch.grid[2]),
+            (Ctx.WARPS32, launch.warps),
+            (Ctx.THREADS32, launch.threads),
+        ):
+            words[field_ // 4] = value
+
+    def set64(self, name: Ctx, value: int) -> None:
+        self.block.view(np.uint64)[name // 8] = value
+
+    def get64(self, name: Ctx) -> int:
+        return int(self.block.view(np.uint64)[name // 8])
+
+    @property
+    def pointer(self) -> int:
+        return int(self.block.ctypes.data)
+
+
+def _run_threads(
+    launch: _Launch, compiled: _Compiled, ctas: int, threads: int, time_limit_s: float | None
+) -> tuple[list[_Context], list[Status]]:
+    run = engine().run
+    contexts = [_Context(launch) for _ in range(threads)]
+    entry = launch.lowered.entry_pc
+    timer = None
+    if time_limit_s is not None:
+        timer = threading.Timer(time_limit_s, lambda: launch.abort.__setitem__(0, 1))
+        timer.daemon = True
+        timer.start()
+    chunk = ctas if threads == 1 else max(1, ctas // (threads * 8))
+    position = iter(range(0, ctas, chunk))
+    lock = threading.Lock()
+
+    def work(context: _Context) -> Status:
+        while True:
+            with lock:
+                start = next(position, None)
+            if start is None or launch.abort[0]:
+                return Status.DONE
+            status = Status(run(context.pointer, start, min(start + chunk, ctas), compiled.address, entry))
+            if status is not Status.DONE:
+                launch.abort[0] = launch.abort[0] or 2
+                return status
+
+    try:
+        if threads == 1:
+            statuses = [work(contexts[0])]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                statuses = list(pool.map(work, contexts))
+    finally:
+        if timer is not None:
+            timer.cancel()
+    if launch.abort[0] == 1 and Status.DONE in statuses and ctas > sum(c.get64(Ctx.DONE_CTAS) for c in contexts):
+        statuses.append(Status.ABORTED)
+    return contexts, statuses
+
+
+def _collect(result: LaunchResult, launch: _Launch, contexts: list[_Context], statuses: list[Status]) -> None:
+    counters = np.sum([c.counters for c in contexts], axis=0).tolist()
+    result.counts = count_launch(launch.kernel, launch.lowered, counters)
+    result.traffic = _traffic(contexts)
+    sites = np.sum([c.site_counts for c in contexts], axis=0)
+    events: dict[tuple[int, DiagnosisKind], AccessEvent] = {}
+    for context in contexts:
+        for record in context.events[: context.get64(Ctx.EVENT_COUNT)]:
+            event = _event(launch, record, int(sites[record["site"]]))
+            events.setdefault((event.instruction, event.kind), event)
+    failed = [(c, s) for c, s in zip(contexts, statuses, strict=False) if s not in (Status.DONE, Status.ABORTED)]
+    for context, status in failed:
+        if status is Status.DEADLOCK:
+            events.update({(e.instruction, e.kind): e for e in _deadlock(launch, context)})
+    result.events = tuple(events.values())
+    kinds = {e.kind for e in result.events}
+    if any(s is Status.FAULT for _, s in failed):
+        result.stopped = "assert" if DiagnosisKind.ASSERT in kinds else "trap"
+    elif any(s is Status.DEADLOCK for _, s in failed):
+        result.stopped = "deadlock"
+    elif Status.ABORTED in statuses:
+        result.stopped = "time"
+        result.hottest = hottest_instruction(launch.kernel, launch.lowered, counters)
+    printed = [c.prints[: c.get64(Ctx.PRINT_USED)] for c in contexts]
+    if any(p.size for p in printed):
+        result.printed = _printed(np.concatenate(printed), _readers(launch))
+
+
+def _printed(records: Bytes, memory: dict[int, Bytes]) -> str:
+    """The text of recorded device printf calls, in the order they ran."""
+
+    def read_string(address: int) -> bytes:
+        slot, offset = split(address)
+        block = memory.get(slot)
+        if block is None or offset >= block.size:
+            return b""
+        return block[offset : offset + (1 << 16)].tobytes().partition(b"\0")[0]
+
+    lines = []
+    for start in range(0, records.size, PRINT_RECORD_BYTES):
+        record = records[start : start + PRINT_RECORD_BYTES]
+        format_address = int(record[:8].view(np.uint64)[0])
+        text, _ = format_printf(read_string(format_address), record[32:].tobytes(), read_string)
+        lines.append(text)
+    return "".join(lines)
+
+
+def _readers(launch: _Launch) -> dict[int, Bytes]:
+    """Memory a format string or a string argument may lie in."""
+    assert launch.module_block is not None
+    return {CONSTANT_SLOT: launch.constants, MODULE_SLOT: launch.module_block, **launch.memory.slots}
+
+
+def _traffic(contexts: list[_Context]) -> dict[int, SlotTraffic]:
+    found: dict[int, SlotTraffic] = {}
+    for context in contexts:
+        for slot in context.shadows:
+            entry = found.setdefault(slot, SlotTraffic())
+            entry.read += int(context.traffic[2 * slot])
+            entry.written += int(context.traffic[2 * slot + 1])
+    for slot, entry in found.items():
+        if entry.read:
+            merged = contexts[0].shadows[slot]
+            for context in contexts[1:]:
+                merged = merged | context.shadows[slot]
+            whole = int(np.count_nonzero(merged == 15))
+            rest = merged[(merged != 15) & (merged != 0)]
+            entry.unique_read = 4 * whole + int(np.unpackbits(rest).sum())
+    return found
+
+
+def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
+    kind = EventKind(int(record["kind"]))
+    block = launch.block_of(int(record["cta"]))
+    thread = launch.thread_of(int(record["warp"]), int(record["lane"]))
+    diagnosis, action = _KINDS[kind]
+    if kind is EventKind.DIVERGENT_BARRIER:
+        here, there = (_barrier_before(launch, int(record[f"data{k}"])) for k in (1, 0))
+        return AccessEvent(
+            diagnosis,
+            launch.kernel.name,
+            here,
+            block,
+            thread,
+            count=max(count, 1),
+            other=Party(there, block, _first_thread_at(launch, thread), "wait"),
+            detail="",
+        )
+    address = int(record["address"])
+    slot, offset = split(address)
+    space = _SPACES.get(slot, "global") if action else ""
+    limits: dict[str, int] = {
+        "shared": launch.shared_bytes,
+        "local": launch.kernel.local_bytes,
+        "const": launch.constants.size,
+        "param": launch.kernel.parameter_bytes,
+    }
+    limit: int | None = limits.get(space)
+    if space == "global":
+        known = launch.memory.resolve(slot)
+        limit = None if known is None else known.size
+    if space and space != "global" and offset > OFFSET_MASK // 2:
+        offset -= OFFSET_MASK + 1
+    return AccessEvent(
+        diagnosis,
+        launch.kernel.name,
+        int(record["site"]),
+        block,
+        thread,
+        action=action,
+        space=space,
+        address=address if space == "global" else offset,
+        size=int(record["size"]),
+        limit=limit,
+        count=max(count, 1),
+        detail=_assertion(launch, record) if kind is EventKind.ASSERT else "",
+    )
+
+
+def _first_thread_at(launch: _Launch, thread: Coordinates) -> Coordinates:
+    return (0, 0, 0) if thread != (0, 0, 0) else launch.thread_of(0, min(1, launch.threads - 1))
+
+
+def _assertion(launch: _Launch, record: Any) -> str:
+    memory = _readers(launch)
+    slot, offset = split(int(record["data0"]))
+    block = memory.get(slot)
+    if block is None or offset >= block.size:
+        return ""
+    text = bytes(block[offset : offset + 400]).split(b"\0")[0].decode("utf-8", "replace")
+    return f"`{text}`"
+
+
+def _barrier_before(launch: _Launch, pc: int) -> int:
+    """The barrier instruction in front of the block that lanes go on with."""
+    return launch.lowered.blocks[launch.lowered.block_of_pc(pc)].start - 1
+
+
+def _deadlock(launch: _Launch, context: _Context) -> list[AccessEvent]:
+    """One event a barrier that lanes wait at for ever."""
+    cta = context.get64(Ctx.CTA)
+    states = context.states.reshape(launch.warps, launch.lowered.state_bytes)
+    pcs = states[:, : 128].copy().view(np.int32).reshape(launch.warps, 32)
+    waiting: dict[int, list[Coordinates]] = {}
+    for warp, lane in zip(*np.nonzero((pcs & PC_PARKED != 0) & (pcs != PC_EXITED)), strict=True):
+        place = _barrier_before(launch, int(pcs[warp, lane]) & ~PC_PARKED)
+        waiting.setdefault(place, []).append(launch.thread_of(int(warp), int(lane)))
+    live = int(np.count_nonzero(pcs != PC_EXITED))
+    events = []
+    for place, threads in waiting.items():
+        others = [p for p in waiting if p != place]
+        party = Party(others[0], launch.block_of(cta), waiting[others[0]][0], "wait") if others else None
+        events.append(
+            AccessEvent(
+                DiagnosisKind.DEADLOCK,
+                launch.kernel.name,
+                place,
+                launch.block_of(cta),
+                threads[0],
+                count=len(threads),
+                other=party,
+                detail=f"{len(threads)} of {live} live threads of the block wait here",
+            )
+        )
+    return events

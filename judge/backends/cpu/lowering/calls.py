@@ -1,0 +1,119 @@
+"""Builtins that stay calls (printf, assert), and what is left of barriers inside a block."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from judge.backends.cpu.ir import Instruction, Kernel, Target
+from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError
+from judge.backends.cpu.lowering.layout import EventKind, State, Status
+from judge.backends.cpu.lowering.values import Value, const_int
+
+BARRIER_RESULT = "barrier_result"
+"""Opcode of the second half of a bar.red: what the opened barrier gives."""
+
+
+def split_barrier_reductions(kernel: Kernel) -> Kernel:
+    """Cut every bar.red in two, so that its result is written after lanes have waited."""
+    if not any(_is_reduction(i) for i in kernel.instructions):
+        return kernel
+    code: list[Instruction] = []
+    moved: list[int] = []
+    for instruction in kernel.instructions:
+        moved.append(len(code))
+        if _is_reduction(instruction):
+            code.append(replace(instruction, destinations=()))
+            result = replace(instruction, opcode=BARRIER_RESULT, sources=())
+            code.append(result)
+        else:
+            code.append(instruction)
+    moved.append(len(code))
+    code = [
+        replace(i, sources=tuple(Target(moved[s.index]) if isinstance(s, Target) else s for s in i.sources))
+        if any(isinstance(s, Target) for s in i.sources)
+        else i
+        for i in code
+    ]
+    return replace(kernel, instructions=tuple(code))
+
+
+def _is_reduction(instruction: Instruction) -> bool:
+    return instruction.opcode in ("bar", "barrier") and "red" in instruction.modifiers
+
+
+def call(lw: Lowering, instruction: Instruction) -> None:
+    name = instruction.modifiers[-1] if instruction.modifiers[0] == "uni" else instruction.modifiers[0]
+    if name == "vprintf":
+        return _printf(lw, instruction)
+    if name == "__assertfail":
+        return _assert(lw, instruction)
+    raise NotEmulatedError(f"{name}()")
+
+
+def _printf(lw: Lowering, instruction: Instruction) -> None:
+    b = lw.b
+    text, arguments = (b.splat(lw.read(s, "i64")) for s in instruction.sources[:2])
+    _, mask = lw.active()
+    b.call("void", "judge_printf", "ptr %ctx", "ptr %st", text.typed, arguments.typed, f"i32 {mask}")
+    if instruction.destinations:
+        lw.write(instruction.destinations[0], b.splat(const_int(1, "i32")))
+
+
+def _assert(lw: Lowering, instruction: Instruction) -> None:
+    """An assertion that failed ends the launch, as on a GPU."""
+    b = lw.b
+    _, mask = lw.active()
+    message, _file, line = (lw.read(s, e) for s, e in zip(instruction.sources[:3], ("i64", "i64", "i32"), strict=True))
+    first = b.assign(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)", "i32")
+    lane = b.binary("and", first, const_int(31, "i32"))
+    words = [_of_lane(lw, v, lane) for v in (message, b.resize(line, "i64"))]
+    name = b.fresh()[1:]
+    none = b.icmp("eq", Value(mask, "i32"), const_int(0, "i32"))
+    b.emit(f"br i1 {none.text}, label %skip_{name}, label %fail_{name}")
+    b.label(f"fail_{name}")
+    b.call(
+        "void",
+        "judge_fault",
+        "ptr %ctx",
+        "ptr %st",
+        f"i32 {int(EventKind.ASSERT)}",
+        f"i32 {lw.index}",
+        f"i32 {mask}",
+        "i64 0",
+        "i32 0",
+        f"i64 {words[0].text}",
+        f"i64 {words[1].text}",
+        "i64 0",
+    )
+    b.emit(f"ret i32 {Status.FAULT}")
+    b.label(f"skip_{name}")
+
+
+def _of_lane(lw: Lowering, value: Value, lane: Value) -> Value:
+    if not value.vec:
+        return value
+    return lw.b.assign(f"extractelement {value.typed}, i32 {lane.text}", value.elem)
+
+
+def barrier_result(lw: Lowering, instruction: Instruction) -> None:
+    b = lw.b
+    popcount = b.load(b.offset("%st", State.BARRIER_POPC32), "i32")
+    if "popc" in instruction.modifiers:
+        return lw.write(instruction.destinations[0], popcount)
+    if "or" in instruction.modifiers:
+        return lw.write(instruction.destinations[0], b.icmp("ne", popcount, const_int(0, "i32")))
+    total = b.load(b.offset("%st", State.BARRIER_TOTAL32), "i32")
+    return lw.write(instruction.destinations[0], b.icmp("eq", popcount, total))
+
+
+def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
+    """bar.warp.sync: the lanes of a group are in step already."""
+    if "warp" not in instruction.modifiers:
+        raise lw.refuse(instruction)
+
+
+OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
+    "call": call,
+    "bar": warp_barrier,
+    "barrier": warp_barrier,
+    BARRIER_RESULT: barrier_result,
+}
