@@ -56,15 +56,15 @@ PASSED_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_P
 class Limits:
     """What a worker may take, next to the limits of each case.
 
-    grace_s: added to a case's time limit before the process is killed. A CPU device ends a launch
-    itself at the limit and names the line; it needs time to say so.
+    grace_s: added to a case's time limit before the process is killed. A CPU device compiles within
+    its launches, and ends one itself at the limit to name the line; it needs time for both.
     memory_bytes: resident memory of the process, on top of four times the inputs of its case.
     """
 
     start_s: float = 60.0
     load_s: float = 60.0
     placing_s: float = 20.0
-    grace_s: float = 5.0
+    grace_s: float = 20.0
     memory_bytes: int = 4 << 30
 
 
