@@ -9,16 +9,14 @@ from collections.abc import Mapping
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
+from judge.backends.cpu.ptx.copier import Copier
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
     CallSite,
     Draft,
-    Operand,
     Parameter,
-    Place,
-    PlaceAddress,
     Routine,
     Storage,
 )
@@ -124,7 +122,7 @@ class _Inliner:
         for parameter in (*routine.parameters, *routine.results):
             if isinstance(parameter, Parameter) and parameter.register is None and parameter.storage not in places:
                 places[parameter.storage] = self.new_local(parameter.storage, call)
-        copier = _Copier(self, registers, places, call)
+        copier = Copier(self.new_local, self.shared_offsets, registers, places, call)
         starts: list[int] = []
         branches: list[int] = []
         last = len(routine.items) - 1
@@ -154,10 +152,10 @@ class _Inliner:
     def spend(self, location: ir.Location | None) -> None:
         self.budget -= 1
         if self.budget < 0:
-            raise PtxError(
-                f"the compiled kernel {self.active[0]} is too large: more than {MAX_INSTRUCTIONS} instructions",
-                location,
-            )
+            raise self.too_large(f"{MAX_INSTRUCTIONS} instructions", location)
+
+    def too_large(self, limit: str, location: ir.Location | None) -> PtxError:
+        return PtxError(f"the compiled kernel {self.active[0]} is too large: more than {limit}", location)
 
     def fresh_registers(self, routine: Routine, bound: dict[int, ir.Register]) -> list[ir.Register]:
         registers = []
@@ -192,7 +190,7 @@ class _Inliner:
 
     # -- calls
 
-    def call(self, copier: "_Copier", site: CallSite) -> None:
+    def call(self, copier: Copier, site: CallSite) -> None:
         location = copier.location(site.location)
         self.spend(location)
         routine = self.routines.get(site.callee)
@@ -227,7 +225,7 @@ class _Inliner:
 
     def bind(
         self,
-        copier: "_Copier",
+        copier: Copier,
         formal: "Parameter | ir.Register",
         actual: Argument,
         registers: dict[int, ir.Register],
@@ -270,7 +268,7 @@ class _Inliner:
 
     def transfer(
         self,
-        copier: "_Copier",
+        copier: Copier,
         actual: Argument,
         source: "ir.Register | ir.Immediate | None",
         fresh: ir.Register,
@@ -301,7 +299,7 @@ class _Inliner:
         self.append(ir.Instruction("mov", (width,), (fresh,), (source,), None, location))
         return None
 
-    def builtin(self, copier: "_Copier", site: CallSite, location: ir.Location | None) -> None:
+    def builtin(self, copier: Copier, site: CallSite, location: ir.Location | None) -> None:
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
                 raise NotEmulatedError(f"{site.callee} of the device runtime", location)
@@ -315,81 +313,6 @@ class _Inliner:
                 copier.guard(site.guard),
                 location,
             )
-        )
-
-
-class _Copier:
-    """Rewrites the operands of one copy of a routine."""
-
-    def __init__(
-        self,
-        inliner: _Inliner,
-        registers: list[ir.Register],
-        places: dict[Storage, tuple[str, int]],
-        call: ir.Location | None,
-    ) -> None:
-        self.inliner = inliner
-        self.registers = registers
-        self.places = places
-        self.call = call
-        self.locations: dict[int, ir.Location] = {}
-
-    def place(self, storage: Storage) -> tuple[str, int]:
-        """(name, offset) of a variable in this copy; the variables of calls get theirs on first use."""
-        if storage.space == "shared":
-            return storage.name, self.inliner.shared_offsets[storage]
-        found = self.places.get(storage)
-        if found is None:
-            found = self.places[storage] = self.inliner.new_local(storage, self.call)
-        return found
-
-    def location(self, location: ir.Location | None) -> ir.Location | None:
-        """The location with the calls that led here at the end of its chain."""
-        if self.call is None or location is None:
-            return location or self.call
-        known = self.locations.get(id(location))
-        if known is None:
-            known = self.locations[id(location)] = _chained(location, self.call)
-        return known
-
-    def guard(self, guard: ir.Guard | None) -> ir.Guard | None:
-        return guard and ir.Guard(self.registers[guard.register.index], guard.negated)
-
-    def scalar(self, argument: Argument) -> "ir.Register | ir.Immediate":
-        """The value of a builtin's argument."""
-        value = argument.register if isinstance(argument, Parameter) else argument
-        if value is None:
-            raise PtxError("malformed operand of call: a builtin takes scalars", self.call)
-        return self.registers[value.index] if isinstance(value, ir.Register) else value
-
-    def operand(self, operand: Operand) -> ir.Operand:
-        kind = type(operand)
-        if kind is ir.Register:
-            return self.registers[operand.index]  # type: ignore[union-attr]
-        match operand:
-            case ir.Address(base=ir.Register() as base):
-                return ir.Address(self.registers[base.index], operand.offset)
-            case PlaceAddress():
-                name, offset = self.place(operand.storage)
-                return ir.Address(ir.Symbol(name, operand.storage.space, offset), operand.offset)
-            case Place():
-                name, offset = self.place(operand.storage)
-                return ir.Symbol(name, operand.storage.space, offset + operand.offset)
-            case ir.Vector():
-                return ir.Vector(
-                    tuple(self.registers[e.index] if isinstance(e, ir.Register) else e for e in operand.elements)
-                )
-            case _:
-                return operand
-
-    def instruction(self, draft: Draft) -> ir.Instruction:
-        return ir.Instruction(
-            draft.opcode,
-            draft.modifiers,
-            tuple([None if operand is None else self.operand(operand) for operand in draft.destinations]),
-            tuple([self.operand(operand) for operand in draft.sources]),
-            self.guard(draft.guard),
-            self.location(draft.location),
         )
 
 
@@ -414,11 +337,6 @@ def _moved(instruction: ir.Instruction, starts: list[int]) -> ir.Instruction:
     return ir.Instruction(
         instruction.opcode, instruction.modifiers, (), sources, instruction.guard, instruction.location
     )
-
-
-def _chained(location: ir.Location, call: ir.Location) -> ir.Location:
-    outer = call if location.inlined_at is None else _chained(location.inlined_at, call)
-    return ir.Location(location.file, location.line, location.column, outer)
 
 
 def _threads(figures: tuple[int, ...] | None) -> int | None:

@@ -7,8 +7,9 @@ from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.inline import build_kernel
 from judge.backends.cpu.ptx.parser import parse
-from judge.backends.cpu.ptx.resolve import FunctionName, Meaning, Refused, align_up, resolve, storage_of
+from judge.backends.cpu.ptx.resolve import align_up, resolve, storage_of
 from judge.backends.cpu.ptx.routine import Routine, Storage
+from judge.backends.cpu.ptx.scope import FunctionName, Meaning, Refused
 
 MAX_CONSTANT_BYTES = 64 << 10
 MAX_GLOBAL_BYTES = 1 << 30

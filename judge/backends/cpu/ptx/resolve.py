@@ -4,14 +4,13 @@ Scopes nest: a name means its innermost declaration, registers and variables mus
 they are used, labels may come later. Names of the module (variables and functions) lie outermost.
 """
 
-import re
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
-from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, SPECIAL_REGISTERS, Form, Spelling
+from judge.backends.cpu.ptx.instructions import Form, Spelling
+from judge.backends.cpu.ptx.operands import Operands
 from judge.backends.cpu.ptx.parameters import decide, placed_access
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -20,44 +19,13 @@ from judge.backends.cpu.ptx.routine import (
     Operand,
     Parameter,
     ParameterAccess,
-    Place,
-    PlaceAddress,
     Routine,
     Storage,
 )
+from judge.backends.cpu.ptx.scope import Meaning, Scope
 from judge.backends.cpu.ptx.widths import mismatch
 
 MAX_VARIABLE_BYTES = 1 << 30
-_NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})", re.ASCII)
-_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
-_SPECIALS = {f"%{name}": ir.Special(name) for name in SPECIAL_REGISTERS}
-_GPU_ONLY_SPECIALS = {f"%{name}" for name in GPU_ONLY_SPECIAL_REGISTERS}
-
-
-@dataclass(slots=True)
-class FunctionName:
-    """A function where a value is expected."""
-
-    name: str
-
-
-@dataclass(slots=True)
-class Refused:
-    """A module variable that cannot be had here; reason says why."""
-
-    reason: str
-
-
-Meaning = ir.Register | ir.Vector | ir.Symbol | Storage | Parameter | FunctionName | Refused
-
-
-@dataclass(slots=True)
-class _Scope:
-    parent: "_Scope | None"
-    names: MutableMapping[str, Meaning] = field(default_factory=dict)
-    ranges: dict[str, tuple[int, str, int]] = field(default_factory=dict)
-    labels: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, list[str]] = field(default_factory=dict)
 
 
 def storage_of(variable: syntax.Variable) -> Storage:
@@ -83,18 +51,16 @@ def resolve(
     return _Resolver(function, names, functions).routine
 
 
-class _Resolver:
+class _Resolver(Operands):
     def __init__(
         self, function: syntax.Function, names: MutableMapping[str, Meaning], functions: Mapping[str, syntax.Function]
     ) -> None:
+        super().__init__(Routine(function.name, function.is_entry), names, function.location)
         self.functions = functions
-        self.routine = Routine(function.name, function.is_entry)
-        self.scope = _Scope(_Scope(None, names=names))
-        self.location: ir.Location | None = function.location
         self.calls: list[Parameter] = []
-        self.branches: list[tuple[int, str, _Scope]] = []
+        self.branches: list[tuple[int, str, Scope]] = []
         self.formals(function)
-        self.scope = _Scope(self.scope)
+        self.scope = Scope(self.scope)
         for statement in function.body or ():
             self.statement(statement)
         self.land_branches()
@@ -103,9 +69,6 @@ class _Resolver:
         self.routine.items = [
             placed_access(item) if isinstance(item, ParameterAccess) else item for item in self.routine.items
         ]
-
-    def fail(self, message: str) -> PtxError:
-        return PtxError(message, self.location)
 
     # -- declarations
 
@@ -137,11 +100,6 @@ class _Resolver:
         self.declare(variable.name, parameter)
         return parameter
 
-    def declare(self, name: str, meaning: Meaning) -> None:
-        if name in self.scope.names:
-            raise self.fail(f"{name} is declared twice")
-        self.scope.names[name] = meaning
-
     def registers(self, statement: syntax.Registers) -> None:
         self.location = statement.location
         if statement.count is not None:
@@ -150,11 +108,6 @@ class _Resolver:
             self.scope.ranges[statement.name] = (statement.count, statement.type, statement.lanes)
         else:
             self.declare(statement.name, self.new_register(statement.name, statement.type, statement.lanes))
-
-    def new_register(self, name: str, type_: str, lanes: int) -> "ir.Register | ir.Vector":
-        if lanes == 1:
-            return self.routine.register(name, type_)
-        return ir.Vector(tuple(self.routine.register(f"{name}.{'xyzwabcd'[lane]}", type_) for lane in range(lanes)))
 
     def variable(self, statement: syntax.Variable) -> None:
         self.location = statement.location
@@ -190,7 +143,7 @@ class _Resolver:
             case syntax.Variable():
                 self.variable(statement)
             case syntax.ScopeStart():
-                self.scope = _Scope(self.scope)
+                self.scope = Scope(self.scope)
             case syntax.ScopeEnd():
                 assert self.scope.parent is not None
                 self.scope = self.scope.parent
@@ -243,7 +196,7 @@ class _Resolver:
             raise self.fail(f"{spelling.text}: {fault}")
         self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
 
-    def refuse(self, error: PtxError) -> None:
+    def refuse(self, error: NotEmulatedError) -> None:
         """Note what only a GPU runs; `trap` keeps the place of the statement."""
         if self.routine.refusal is None:
             self.routine.refusal = error
@@ -322,152 +275,6 @@ class _Resolver:
             else:
                 targets = self.table(name, scope)
                 draft.sources += tuple(ir.Target(self.label(target, scope)) for target in targets)
-
-    def label(self, name: str, scope: "_Scope | None") -> int:
-        while scope is not None:
-            if name in scope.labels:
-                return scope.labels[name]
-            scope = scope.parent
-        raise self.fail(f"branch to {name}, which is not a label in reach")
-
-    def table(self, name: str, scope: "_Scope | None") -> list[str]:
-        while scope is not None:
-            if name in scope.tables:
-                return scope.tables[name]
-            scope = scope.parent
-        raise self.fail(f"brx.idx to {name}, which is not a table of branch targets")
-
-    # -- operands
-
-    def find(self, name: str) -> Meaning | None:
-        scope: _Scope | None = self.scope
-        numbered: re.Match[str] | None = None
-        while scope is not None:
-            meaning = scope.names.get(name)
-            if meaning is not None:
-                return meaning
-            if scope.ranges:
-                numbered = numbered or _NUMBERED.fullmatch(name)
-                if numbered:
-                    declared = scope.ranges.get(numbered[1])
-                    if declared is not None and int(numbered[2]) < declared[0]:
-                        meaning = scope.names[name] = self.new_register(name, declared[1], declared[2])
-                        return meaning
-            scope = scope.parent
-        return None
-
-    def look_up(self, name: str) -> "Meaning | ir.Special":
-        meaning = self.find(name)
-        if meaning is not None:
-            return meaning
-        special = _SPECIALS.get(name)
-        if special is not None:
-            return special
-        if name in _GPU_ONLY_SPECIALS:
-            raise NotEmulatedError(name, self.location)
-        base, dot, component = name.rpartition(".")
-        if dot and component in _COMPONENTS:
-            vector = self.find(base)
-            if isinstance(vector, ir.Vector) and _COMPONENTS[component] < len(vector.elements):
-                element = vector.elements[_COMPONENTS[component]]
-                assert isinstance(element, ir.Register)
-                return element
-        raise self.fail(f"unknown {'register' if name.startswith('%') else 'name'} {name[:80]}")
-
-    def value(self, operand: syntax.Operand, text: str, *, vector: bool = False) -> Operand:
-        if type(operand) is str:
-            meaning = self.look_up(operand)
-            if type(meaning) is ir.Register:
-                return meaning
-            return self.symbol_value(meaning, operand, 0, text, vector)
-        if isinstance(operand, ir.Immediate):
-            return operand
-        if isinstance(operand, syntax.NameOffset):
-            return self.symbol_value(self.look_up(operand.name), operand.name, operand.offset, text, False)
-        if isinstance(operand, syntax.Braces) and vector:
-            return self.vector(operand, text)
-        raise self.fail(f"malformed operand of {text}")
-
-    def symbol_value(self, meaning: "Meaning | ir.Special", name: str, offset: int, text: str, vector: bool) -> Operand:
-        match meaning:
-            case ir.Special() if offset == 0:
-                return meaning
-            case ir.Vector() if vector and offset == 0:
-                return meaning
-            case ir.Symbol():
-                return ir.Symbol(meaning.name, meaning.space, meaning.offset + offset) if offset else meaning
-            case Storage():
-                self.use(meaning)
-                return Place(meaning, offset)
-            case Parameter():
-                meaning.scalar = False
-                return Place(meaning.storage, offset)
-            case FunctionName():
-                raise NotEmulatedError(f"pointer to function {meaning.name}", self.location)
-            case Refused():
-                raise self.fail(meaning.reason)
-            case _:
-                raise self.fail(f"malformed operand of {text}: {name}")
-
-    def use(self, storage: Storage) -> None:
-        if storage.space == "shared":
-            self.routine.shared[storage] = None
-
-    def destination(self, operand: syntax.Operand, text: str, *, vector: bool = False) -> "Operand | None":
-        if type(operand) is str:
-            if operand == "_":
-                return None
-            meaning = self.look_up(operand)
-            if type(meaning) is ir.Register or (vector and isinstance(meaning, ir.Vector)):
-                return meaning
-        elif isinstance(operand, syntax.Braces) and vector:
-            return self.vector(operand, text, written=True)
-        raise self.fail(f"malformed operand of {text}: its result needs a register")
-
-    def vector(self, braces: syntax.Braces, text: str, *, written: bool = False) -> ir.Vector:
-        elements: list[ir.Register | ir.Immediate | None] = []
-        for element in braces.elements:
-            if element == "_":
-                elements.append(None)
-                continue
-            meaning = element if isinstance(element, ir.Immediate) else self.look_up(element)
-            if isinstance(meaning, ir.Register) or (isinstance(meaning, ir.Immediate) and not written):
-                elements.append(meaning)
-            else:
-                raise self.fail(f"malformed operand of {text}: {element} in a vector")
-        return ir.Vector(tuple(elements))
-
-    def memory(self, operand: syntax.Operand, text: str) -> Operand:
-        if not isinstance(operand, syntax.Memory):
-            raise self.fail(f"malformed operand of {text}: an address in [ ] is needed")
-        if operand.base is None:
-            return ir.Address(None, operand.offset)
-        meaning = self.look_up(operand.base)
-        match meaning:
-            case ir.Register() if meaning.bits not in (32, 64):
-                raise self.fail(f"{text}: {meaning.name} is a .{meaning.type} register and cannot hold an address")
-            case ir.Register() | ir.Symbol():
-                return ir.Address(meaning, operand.offset)
-            case Storage():
-                self.use(meaning)
-                return PlaceAddress(meaning, operand.offset)
-            case Parameter():
-                meaning.scalar = False
-                return PlaceAddress(meaning.storage, operand.offset)
-            case Refused():
-                raise self.fail(meaning.reason)
-            case _:
-                raise self.fail(f"malformed operand of {text}: [{operand.base}]")
-
-    def predicate(self, operand: syntax.Operand, text: str) -> Operand:
-        if not isinstance(operand, syntax.Inverted):
-            return self.value(operand, text)
-        register = self.look_up(operand.name)
-        if not isinstance(register, ir.Register) or register.type != "pred":
-            raise self.fail(f"malformed operand of {text}: !{operand.name} is not a predicate")
-        inverse = self.routine.register(f"!{register.name}", "pred")
-        self.routine.items.append(Draft("not", ("pred",), (inverse,), (register,), None, self.location))
-        return inverse
 
 
 def align_up(offset: int, align: int) -> int:
