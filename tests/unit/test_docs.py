@@ -1,0 +1,47 @@
+"""Documentation that follows the code: headings for every verdict and diagnosis, links that lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judge.cli.exits import Exit
+from judge.records import DiagnosisKind
+from judge.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+    (ROOT / "docs").glob("*.md")
+)
+
+
+def test_every_verdict_and_diagnosis_has_a_heading():
+    text = (ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\w+)$", text, re.M)
+    assert headings == [v.value for v in Verdict] + [k.value for k in DiagnosisKind]
+
+
+def test_readme_shows_the_table_of_exit_codes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| (\d+) \| (.+) \|$", text, re.M)
+    assert shown == [(str(int(code)), code.meaning) for code in Exit]
+
+
+def test_verdicts_have_the_exit_codes_of_the_table():
+    assert {verdict.exit_code for verdict in Verdict} <= {int(code) for code in Exit}
+    assert {v for v in Verdict if v.exit_code == Exit.ACCEPTED} == {Verdict.ACCEPTED}
+    assert {v for v in Verdict if v.exit_code == Exit.COMPILE_ERROR} == {Verdict.COMPILE_ERROR}
+    assert {v for v in Verdict if v.exit_code == Exit.JUDGE_OR_MACHINE} == {Verdict.JUDGE_ERROR}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page):
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
+
+
+def test_readme_names_every_option_of_test():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    source = (ROOT / "judge/cli/commands/test.py").read_text(encoding="utf-8")
+    named = set(re.findall(r'"(--[a-z-]+)"', source)) | {"--backend", "--cases", "--seed", "--format"}
+    assert {option for option in named if f"`{option}" not in text} == set()
