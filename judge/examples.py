@@ -26,7 +26,7 @@ class Expected:
 @dataclass
 class _Example:
     inputs: Future[dict[str, Array]]
-    expected: Future[Expected]
+    expected: Future[Expected] | None = None
 
 
 def case_generator(case: Case, seed: int) -> np.random.Generator:
@@ -59,19 +59,26 @@ class Examples:
         self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
     def prepare(self, case: Case) -> None:
-        """Start making a case's arrays, unless they are there or under way."""
-        if case.name in self._examples:
-            return
-        inputs = self._executor.submit(self._problem.generate, case, case_generator(case, self._seed))
-        self._examples[case.name] = _Example(inputs, self._executor.submit(self._expect, case, inputs))
+        """Start making all of a case's arrays, unless they are there or under way."""
+        example = self._example(case)
+        if example.expected is None:
+            example.expected = self._executor.submit(self._expect, case, example.inputs)
 
     def inputs(self, case: Case) -> dict[str, Array]:
-        self.prepare(case)
-        return self._examples[case.name].inputs.result()
+        """Wait for the inputs. Without prepare() before it, what is expected is left for later."""
+        return self._example(case).inputs.result()
 
     def expected(self, case: Case) -> Expected:
         self.prepare(case)
-        return self._examples[case.name].expected.result()
+        expected = self._examples[case.name].expected
+        assert expected is not None
+        return expected.result()
+
+    def _example(self, case: Case) -> _Example:
+        if case.name not in self._examples:
+            generator = case_generator(case, self._seed)
+            self._examples[case.name] = _Example(self._executor.submit(self._problem.generate, case, generator))
+        return self._examples[case.name]
 
     def release(self, case: Case, *, needed_again: bool) -> None:
         """A backend is through with the case; keep its arrays if they are needed again and small enough."""

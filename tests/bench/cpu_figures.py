@@ -1,0 +1,159 @@
+"""The CPU rows of the table of targets, measured on this machine: `python -m tests.bench.cpu_figures`.
+
+Compile, load (parse and resolve PTX), first run (with the JIT) and second run of the two shapes of
+the book, on one and two threads, in this process; then the whole `judge test` of every problem in a
+cold process. Each row stands beside its target. The compile cache is an empty folder of its own.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from judge.backends.cpu.device import CpuDevice
+from judge.submission.unit import build_unit
+
+from judge.catalogue import find_problems, load_problem
+from judge.compiler import Target, compile_unit
+from judge.examples import case_generator
+from judge.pipeline import CPU_ARCH
+from judge.problem import Case, Problem
+from judge.submission.read import read_submission
+from judge.verification.package import planted_submissions
+from judge.worker.execution import run_case
+from judge.worker.requests import case_request
+
+ROOT = Path(__file__).parent.parent.parent
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A row of the table: the cases it runs, one after another, and its target in seconds."""
+
+    what: str
+    problem: str
+    solution: str
+    cases: tuple[str, ...]
+    target_s: float
+
+
+SHAPES = (
+    Shape(
+        "flash forward, BH=8, N=1000, D=64, full and causal",
+        "flash-forward",
+        "plain.cu",
+        ("book", "book-causal"),
+        0.8,
+    ),
+    Shape("paged decode, contexts 1, 17, 1000, 4096", "paged-decode", "scores_in_shared_memory.cu", ("book",), 1.0),
+)
+COLD_TARGET_S = 10.0
+
+
+@dataclass
+class Times:
+    compile_s: float = 0.0
+    load_s: float = 0.0
+    first_s: float = 0.0
+    second_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """From source to outputs, once: what the target speaks of."""
+        return self.compile_s + self.load_s + self.first_s
+
+
+def measure(shape: Shape, threads: int) -> Times:
+    problem = load_problem(shape.problem)
+    path = problem.folder / "submissions" / "accepted" / shape.solution
+    submission = read_submission(path.read_bytes(), path.name, problem)
+    cases = [problem.case(name) for name in shape.cases]
+    unit = build_unit(submission, problem, tuple(dict.fromkeys(problem.constants_of(case) for case in cases)))
+    began = time.perf_counter()
+    compilation = compile_unit(unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
+    times = Times(compile_s=time.perf_counter() - began)
+    if not compilation.ok:
+        raise SystemExit(compilation.log)
+    device = CpuDevice(threads=threads)
+    began = time.perf_counter()
+    device.load(compilation.image, unit.source)
+    times.load_s = time.perf_counter() - began
+    for case in cases:
+        plan = next(plan for plan in unit.plans if plan.constants == problem.constants_of(case))
+        inputs = _inputs(problem, case)
+        request = case_request(problem, case, submission, plan, compilation.lowered, inputs, bench=False)
+        for attempt in ("first_s", "second_s"):
+            began = time.perf_counter()
+            result = run_case(device, request)
+            setattr(times, attempt, getattr(times, attempt) + time.perf_counter() - began)
+            if result.verdict is not None:
+                raise SystemExit(f"{shape.what}: {result.verdict}: {result.message}")
+    return times
+
+
+def _inputs(problem: Problem, case: Case) -> dict[str, object]:
+    return problem.generate(case, case_generator(case, SEED))  # type: ignore[return-value]
+
+
+def shape_rows() -> Iterator[str]:
+    yield (
+        f"{'shape':<54} {'threads':>7} {'NVRTC':>7} {'load':>7} {'first':>7} {'second':>7} {'total s':>8} {'target':>7}"
+    )
+    for shape in SHAPES:
+        for threads in (1, 2):
+            with tempfile.TemporaryDirectory() as cache:
+                os.environ["XDG_CACHE_HOME"] = cache
+                times = measure(shape, threads)
+            mark = "" if times.total_s <= shape.target_s else "  over"
+            yield (
+                f"{shape.what:<54} {threads:>7} {times.compile_s:7.3f} {times.load_s:7.3f} {times.first_s:7.3f} "
+                f"{times.second_s:7.3f} {times.total_s:8.3f} {shape.target_s:7.1f}{mark}"
+            )
+
+
+def cold_rows() -> Iterator[str]:
+    yield f"{'judge test, all CPU cases, cold process and cache':<54} {'seconds':>8} {'target':>7}  verdict"
+    for problem_id in find_problems():
+        for planted in planted_submissions(load_problem(problem_id).folder):
+            if planted.folder != "accepted":
+                continue
+            with tempfile.TemporaryDirectory() as cache:
+                began = time.perf_counter()
+                done = subprocess.run(
+                    [
+                        sys.executable,
+                        str(ROOT / "practice" / "judge.py"),
+                        "test",
+                        str(planted.path),
+                        "--backend",
+                        "cpu",
+                    ],
+                    capture_output=True,
+                    text=True,
+                    env={**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"},
+                    check=False,
+                )
+                seconds = time.perf_counter() - began
+            mark = "" if seconds <= COLD_TARGET_S else "  over"
+            verdict = "accepted" if done.returncode == 0 else f"exit code {done.returncode}"
+            yield f"{problem_id + '/' + planted.path.name:<54} {seconds:8.2f} {COLD_TARGET_S:7.1f}  {verdict}{mark}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", choices=("shapes", "cold", "all"), default="all")
+    part = parser.parse_args().part
+    for rows, name in ((shape_rows, "shapes"), (cold_rows, "cold")):
+        if part in (name, "all"):
+            for row in rows():
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
