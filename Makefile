@@ -20,8 +20,7 @@ help: ## Say what each target does
 setup: $(STAMP) ## Make .venv and install the locked packages
 
 $(STAMP): | requirements/lock.txt
-	@python="$$(scripts/find-python)"
-	"$$python" -m venv $(VENV)
+	python="$$(scripts/find-python)" && "$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
 		--require-hashes -r requirements/lock.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
