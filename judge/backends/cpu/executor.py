@@ -1,8 +1,7 @@
 """Run a launch on the JIT: contexts for the threads, chunks of CTAs, events and counts back.
 
 A launch runs in CTA order on one thread when blocks may talk to each other through memory, and in
-chunks on all threads otherwise. When a warp's lanes cannot meet where the uniformity analysis said
-they would (Status.STUCK), memory is put back and the launch runs again with everything varying.
+chunks on all threads otherwise.
 """
 
 import os
@@ -33,12 +32,13 @@ from judge.backends.cpu.events import AccessEvent, Coordinates, Party
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.calls import split_barrier_reductions
 from judge.backends.cpu.lowering.jit import engine, host_features
-from judge.backends.cpu.lowering.kernel import LoweredKernel, lower_kernel
+from judge.backends.cpu.lowering.kernel import ENTRY_PC, LoweredKernel, lower_kernel
 from judge.backends.cpu.lowering.layout import (
     EVENT,
     EVENT_CAPACITY,
     PC_EXITED,
     PC_PARKED,
+    PC_TOGETHER,
     Ctx,
     EventKind,
     Status,
@@ -90,7 +90,6 @@ class LaunchResult:
     translate_seconds: float = 0.0
     compile_seconds: float = 0.0
     run_seconds: float = 0.0
-    all_varying: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class JitExecutor:
 
     def __init__(self, threads: int = 0) -> None:
         self.threads = threads or len(os.sched_getaffinity(0))
-        self._compiled: dict[tuple[int, str, bool, bool], _Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool], _Compiled] = {}
         self._kernels: dict[tuple[int, str], ir.Kernel] = {}
         self._modules: list[ir.Module] = []
 
@@ -135,50 +134,20 @@ class JitExecutor:
         Raises NotEmulatedError for an instruction the backend does not have, KeyError for an unknown kernel.
         """
         code = self.kernel(module, kernel)
-        snapshot = memory.snapshot()
-        result = self._attempt(module, code, grid, block, shared_bytes, arguments, memory, time_limit_s, traffic, False)
-        if result is None:
-            memory.restore(snapshot)
-            result = self._attempt(
-                module, code, grid, block, shared_bytes, arguments, memory, time_limit_s, traffic, True
-            )
-        assert result is not None
-        return result
-
-    def _attempt(
-        self,
-        module: ir.Module,
-        kernel: ir.Kernel,
-        grid: Coordinates,
-        block: Coordinates,
-        shared_bytes: int,
-        arguments: bytes,
-        memory: DeviceMemory,
-        time_limit_s: float | None,
-        traffic: bool,
-        all_varying: bool,
-    ) -> LaunchResult | None:
-        """None when lanes got stuck apart and the launch must run with everything varying."""
         result = LaunchResult()
-        one_dimensional = block[1] == 1 and block[2] == 1
-        compiled = self._compile(module, kernel, one_dimensional, all_varying, result)
-        launch = _Launch(module, kernel, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
-        talks = any(i.opcode in ("atom", "red") or "volatile" in i.modifiers for i in kernel.instructions)
+        compiled = self._compile(module, code, block[1] == 1 and block[2] == 1, result)
+        launch = _Launch(module, code, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
+        talks = any(i.opcode in ("atom", "red") or "volatile" in i.modifiers for i in code.instructions)
         ctas = grid[0] * grid[1] * grid[2]
         threads = 1 if talks else max(1, min(self.threads, ctas))
         started = time.perf_counter()
         contexts, status = _run_threads(launch, compiled, ctas, threads, time_limit_s)
         result.run_seconds = time.perf_counter() - started
-        if Status.STUCK in status:
-            return None
-        result.all_varying = compiled.lowered.uniformity.all_varying
         _collect(result, launch, contexts, status)
         return result
 
-    def _compile(
-        self, module: ir.Module, kernel: ir.Kernel, one_dimensional: bool, all_varying: bool, result: LaunchResult
-    ) -> _Compiled:
-        key = (id(module), kernel.name, one_dimensional, all_varying)
+    def _compile(self, module: ir.Module, kernel: ir.Kernel, one_dimensional: bool, result: LaunchResult) -> _Compiled:
+        key = (id(module), kernel.name, one_dimensional)
         known = self._compiled.get(key)
         if known is None:
             started = time.perf_counter()
@@ -186,7 +155,6 @@ class JitExecutor:
                 kernel,
                 one_dimensional=one_dimensional,
                 masked_stores=host_features().masked_stores,
-                all_varying=all_varying,
             )
             result.translate_seconds = time.perf_counter() - started
             started = time.perf_counter()
@@ -345,7 +313,6 @@ def _run_threads(
 ) -> tuple[list[_Context], list[Status]]:
     run = engine().run
     contexts = [_Context(launch) for _ in range(threads)]
-    entry = launch.lowered.entry_pc
     timer = None
     if time_limit_s is not None:
         timer = threading.Timer(time_limit_s, lambda: launch.abort.__setitem__(0, 1))
@@ -361,7 +328,7 @@ def _run_threads(
                 start = next(position, None)
             if start is None or launch.abort[0]:
                 return Status.DONE
-            status = Status(run(context.pointer, start, min(start + chunk, ctas), compiled.address, entry))
+            status = Status(run(context.pointer, start, min(start + chunk, ctas), compiled.address, ENTRY_PC))
             if status is not Status.DONE:
                 launch.abort[0] = launch.abort[0] or 2
                 return status
@@ -515,17 +482,17 @@ def _assertion(launch: _Launch, record: Any) -> str:
 
 def _barrier_before(launch: _Launch, pc: int) -> int:
     """The barrier instruction in front of the block that lanes go on with."""
-    return launch.lowered.blocks[launch.lowered.block_of_pc(pc)].start - 1
+    return launch.lowered.blocks[pc].start - 1
 
 
 def _deadlock(launch: _Launch, context: _Context) -> list[AccessEvent]:
     """One event a barrier that lanes wait at for ever."""
     cta = context.get64(Ctx.CTA)
     states = context.states.reshape(launch.warps, launch.lowered.state_bytes)
-    pcs = states[:, : 128].copy().view(np.int32).reshape(launch.warps, 32)
+    pcs = states[:, :128].copy().view(np.int32).reshape(launch.warps, 32)
     waiting: dict[int, list[Coordinates]] = {}
     for warp, lane in zip(*np.nonzero((pcs & PC_PARKED != 0) & (pcs != PC_EXITED)), strict=True):
-        place = _barrier_before(launch, int(pcs[warp, lane]) & ~PC_PARKED)
+        place = _barrier_before(launch, int(pcs[warp, lane]) & ~(PC_PARKED | PC_TOGETHER))
         waiting.setdefault(place, []).append(launch.thread_of(int(warp), int(lane)))
     live = int(np.count_nonzero(pcs != PC_EXITED))
     events = []

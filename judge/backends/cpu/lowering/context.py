@@ -36,29 +36,31 @@ class Place:
 
 
 class Registers:
-    """Places of the registers that live across blocks."""
+    """Places of the registers that live across blocks: vectors for all, scalars for the uniform ones."""
 
     def __init__(self, kernel: Kernel, uniformity: Uniformity, across: int) -> None:
-        self.places: dict[int, Place] = {}
+        self.scalars: dict[int, Place] = {}
+        self.vectors: dict[int, Place] = {}
         offset = int(State.REGISTERS)
         vectors = []
         for register in kernel.registers:
             if not across >> register.index & 1:
                 continue
             elem = register_elem(register)
-            varying = uniformity.is_varying(register)
-            if varying and elem != "i1":
-                vectors.append((register, elem))
-                continue
             size = 16 if elem == "i128" else 8
             offset = -(-offset // size) * size
-            self.places[register.index] = Place(offset, elem, varying)
-            offset += size
+            if not uniformity.is_varying(register):
+                self.scalars[register.index] = Place(offset, elem, False)
+                offset += size
+            if elem == "i1":
+                self.vectors[register.index] = Place(offset, elem, True)
+                offset += size
+            else:
+                vectors.append((register, elem))
         offset = -(-offset // 64) * 64
         for register, elem in vectors:
-            self.places[register.index] = Place(offset, elem, True)
-            offset += 32 * BITS[elem] // 8
-            offset = -(-offset // 64) * 64
+            self.vectors[register.index] = Place(offset, elem, True)
+            offset += -(-32 * BITS[elem] // 8 // 64) * 64
         self.state_bytes = offset
 
 
@@ -92,8 +94,14 @@ class Lowering:
         self.functions: dict[str, str] = {}
         """Helper functions of the module by name, each emitted once."""
         self.whole_warp = False
-        """The block is uniform: inactive lanes have exited and may be overwritten."""
+        """All live lanes run this code: the others have exited and may be overwritten."""
         self.uses_scratch = False
+
+    def place(self, index: int) -> Place | None:
+        """Where a register lies in the version of the code being emitted."""
+        if self.whole_warp and index in self.registers.scalars:
+            return self.registers.scalars[index]
+        return self.registers.vectors.get(index)
 
     # operands -----------------------------------------------------------------------------
 
@@ -155,7 +163,7 @@ class Lowering:
         return known
 
     def _load(self, register: Register) -> Value:
-        place = self.registers.places.get(register.index)
+        place = self.place(register.index)
         if place is None:  # read in the block that should have written it first: never written
             elem = register_elem(register)
             return self.b.splat(const_int(0, elem)) if elem.startswith("i") else self._zero(elem)
@@ -194,10 +202,10 @@ class Lowering:
         self.uses_scratch = True
         return "%scratch"
 
-    def flush(self, live_out: int, dirty: set[int], *, uniform_block: bool) -> None:
+    def flush(self, live_out: int, dirty: set[int]) -> None:
         """Store the registers a block wrote and another may read, for the active lanes only."""
         for index in sorted(dirty):
-            place = self.registers.places.get(index)
+            place = self.place(index)
             if place is None or not live_out >> index & 1:
                 continue
             value = self.values[index]
@@ -212,13 +220,13 @@ class Lowering:
             value = self.b.splat(value)
             if place.elem == "i1":
                 bits = self.b.assign(f"bitcast <32 x i1> {value.text} to i32", "i32")
-                if not uniform_block:
+                if not self.whole_warp:
                     old = self.b.load(pointer, "i32")
                     mask = Value(self.mask_bits, "i32")
                     keep = self.b.binary("and", old, self.b.binary("xor", mask, const_int(-1, "i32")))
                     bits = self.b.binary("or", keep, self.b.binary("and", bits, mask))
                 self.b.store(pointer, bits)
-            elif uniform_block:
+            elif self.whole_warp:
                 self.b.store(pointer, value, align=64)
             elif self.masked_stores:
                 self.masked_store(pointer, value)

@@ -78,11 +78,41 @@ def split_blocks(kernel: Kernel) -> list[Block]:
     number_at = {block.start: block.number for block in blocks}
     for block in blocks:
         block.successors = _successors(kernel, block, number_at)
+    blocks = _merge_chains(kernel, blocks)
     returning = {b.number for b in blocks if b.successors == [EXIT] and b.end - b.start == 1}
     for block in blocks:
         block.successors = [EXIT if s in returning else s for s in block.successors]
     _liveness(kernel, blocks)
     return blocks
+
+
+def _merge_chains(kernel: Kernel, blocks: list[Block]) -> list[Block]:
+    """Join a block to the next one when nothing else leads there: fewer values cross blocks."""
+    entries = [0] * len(blocks)
+    for block in blocks:
+        for s in block.successors:
+            if s != EXIT:
+                entries[s] += 1
+    kept: list[Block] = []
+    number: dict[int, int] = {EXIT: EXIT}
+    for block in blocks:
+        previous = kept[-1] if kept else None
+        if (
+            previous is not None
+            and previous.successors == [block.number]
+            and entries[block.number] == 1
+            and not is_barrier(kernel.instructions[previous.end - 1])
+        ):
+            previous.end = block.end
+            previous.successors = block.successors
+            number[block.number] = len(kept) - 1
+            continue
+        number[block.number] = len(kept)
+        kept.append(block)
+    for position, block in enumerate(kept):
+        block.number = position
+        block.successors = [number[s] for s in block.successors]
+    return kept
 
 
 def _successors(kernel: Kernel, block: Block, number_at: dict[int, int]) -> list[int]:

@@ -71,7 +71,9 @@ def _with_attributes(text: str) -> str:
     """Let the code generator use whole 512-bit registers."""
     lines = []
     for line in text.split("\n"):
-        if (line.startswith("define") and line.rstrip().endswith("{")) or (line.startswith("                   ") and line.rstrip().endswith("{")):
+        if (line.startswith("define") and line.rstrip().endswith("{")) or (
+            line.startswith("                   ") and line.rstrip().endswith("{")
+        ):
             line = line.rstrip()[:-1] + '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwind {'
         lines.append(line)
     return "\n".join(lines)

@@ -14,6 +14,10 @@ PC_PARKED = 0x40000000
 """Bit set in the PC of a lane that waits at a barrier: the rest is where it goes on."""
 
 
+PC_TOGETHER = 0x20000000
+"""Bit set in the PCs of a warp that goes on in the version of the code where all lanes run together."""
+
+
 class Ctx(IntEnum):
     """Offsets of the fields of a context (64-bit fields unless the name ends in 32)."""
 
@@ -51,8 +55,6 @@ class Ctx(IntEnum):
     PRINT_CAPACITY = 216
     DONE_CTAS = 224
     PARAMETER_BYTES = 232
-    FIRST_DIVERGENT = 240
-    """Event of divergent barriers: site counts live with the barrier's instruction."""
     SIZE = 256
 
 
@@ -94,9 +96,8 @@ class Status(IntEnum):
     PARKED = 1
     YIELD = 2
     FAULT = 3
-    STUCK = 4
-    ABORTED = 5
-    DEADLOCK = 6
+    ABORTED = 4
+    DEADLOCK = 5
 
 
 class EventKind(IntEnum):

@@ -20,6 +20,7 @@ from judge.backends.cpu.lowering.layout import (
     EVENT_CAPACITY,
     PC_EXITED,
     PC_PARKED,
+    PC_TOGETHER,
     Ctx,
     EventKind,
     State,
@@ -1004,19 +1005,20 @@ clear:
   %vto = getelementptr i8, ptr %vst, i64 {State.BARRIER_TOTAL32}
   store i32 %arrived2, ptr %vto
   %lane0 = call i32 @llvm.cttz.i32(i32 %vbits, i1 true)
-  %pc0 = extractelement <32 x i32> %newpcs, i32 %lane0
+  %places = and <32 x i32> %newpcs, splat (i32 {~PC_TOGETHER & 0x7FFFFFFF})
+  %pc0 = extractelement <32 x i32> %places, i32 %lane0
   %first = icmp eq i32 %ref, -1
   %ref2 = select i1 %first, i32 %pc0, i32 %ref
   %r0 = insertelement <32 x i32> poison, i32 %ref2, i64 0
   %rv = shufflevector <32 x i32> %r0, <32 x i32> poison, <32 x i32> zeroinitializer
-  %ne = icmp ne <32 x i32> %newpcs, %rv
+  %ne = icmp ne <32 x i32> %places, %rv
   %bad = and <32 x i1> %ne, %vat
   %badbits = bitcast <32 x i1> %bad to i32
   %isbad = icmp ne i32 %badbits, 0
   br i1 %isbad, label %divergent, label %woken
 divergent:
   %badlane = call i32 @llvm.cttz.i32(i32 %badbits, i1 true)
-  %badpc = extractelement <32 x i32> %newpcs, i32 %badlane
+  %badpc = extractelement <32 x i32> %places, i32 %badlane
   %ref64 = zext i32 %ref2 to i64
   %bad64 = zext i32 %badpc to i64
   call void @judge_fault(ptr %ctx, ptr %vst, i32 {EventKind.DIVERGENT_BARRIER}, i32 0, i32 %badbits, i64 0, i32 0,

@@ -1,13 +1,11 @@
-"""Which registers hold one value for the whole warp, and which blocks all live lanes run together.
+"""Which registers hold one value for the whole warp while its lanes run together.
 
-A register is uniform when every definition has uniform operands and sits in a uniform block. A
-block is divergent when a branch on a varying predicate lies between it and the place where both
-arms meet again (the branch's post-dominator).
+Code exists in two versions. In the one where all live lanes run together, a register is uniform
+when every definition has uniform operands and no branch that may part the lanes decides which
+definition reaches a place where they meet again. In the other version every register is a vector.
 
-Safety does not rest on this analysis: generated code enters a uniform block only when all live
-lanes of the warp stand at it, so a wrong guess shows as STUCK, and the launch is run again with
-everything varying. Only a kernel that may spin on memory (a loop whose exit hangs on an atomic or
-volatile read) is lowered as varying from the start, because there one lane waits for another.
+Safety does not rest on this analysis: lanes that were apart go on together only after the values
+of all uniform registers were compared, so a wrong guess costs speed and nothing else.
 """
 
 from dataclasses import dataclass
@@ -30,70 +28,78 @@ _SPACE_BITS = {"shared": SHARED, "local": LOCAL, "global": GLOBAL, "const": GLOB
 
 _VARYING_SPECIALS = {"tid.x", "tid.y", "tid.z", "laneid"}
 _POINTER_OPS = {"add", "sub", "mov", "cvta", "cvt", "selp", "and", "or", "xor", "mad", "min", "max", "slct"}
-_MEMORY_ORDERED = {"volatile", "relaxed", "acquire", "mmio"}
 
 
 @dataclass(frozen=True)
 class Uniformity:
-    """varying: bit set of register indices. divergent: block numbers.
+    """varying: bit set of register indices. meetings: blocks where lanes that were apart may meet.
 
     spaces: per register index, which state spaces a generic address in it may point to (GLOBAL,
-    SHARED, LOCAL bits). warp_index: registers that hold thread index / 32k of a one-dimensional
-    CTA, by instruction index. all_varying: the kernel is lowered without scalar registers.
+    SHARED, LOCAL bits). warp_quotients: instructions that divide the thread index of a
+    one-dimensional CTA by a multiple of 32.
     """
 
     varying: int
-    divergent: frozenset[int]
+    meetings: frozenset[int]
     spaces: tuple[int, ...]
     warp_quotients: frozenset[int]
-    all_varying: bool
 
     def is_varying(self, register: Register) -> bool:
         return bool(self.varying >> register.index & 1)
 
 
-def analyze(kernel: Kernel, blocks: list[Block], *, one_dimensional: bool, all_varying: bool = False) -> Uniformity:
+def analyze(kernel: Kernel, blocks: list[Block], *, one_dimensional: bool) -> Uniformity:
     """one_dimensional: ntid.y = ntid.z = 1, so that tid.x = 32 * warp + lane."""
     spaces = _address_spaces(kernel)
-    everything = (1 << len(kernel.registers)) - 1
-    every_block = frozenset(b.number for b in blocks)
     quotients = _warp_quotients(kernel) if one_dimensional else frozenset()
-    if all_varying:
-        return Uniformity(everything, every_block, spaces, frozenset(), True)
-    varying, divergent = _fixpoint(kernel, blocks, spaces, quotients, one_dimensional)
-    if _may_spin(kernel, blocks, varying):
-        return Uniformity(everything, every_block, spaces, frozenset(), True)
-    return Uniformity(varying, frozenset(divergent), spaces, quotients, False)
-
-
-def _fixpoint(
-    kernel: Kernel, blocks: list[Block], spaces: tuple[int, ...], quotients: frozenset[int], one_dimensional: bool
-) -> tuple[int, set[int]]:
     meeting = _MeetingPoints(kernel, blocks)
     varying = 0
-    divergent: set[int] = set()
+    meetings: set[int] = set()
     branched: set[int] = set()
     changed = True
     while changed:
         changed = False
         for block in blocks:
-            inside = block.number in divergent
             for index in range(block.start, block.end):
                 instruction = kernel.instructions[index]
-                if not instruction.destinations or (index in quotients and not inside):
+                if not instruction.destinations or index in quotients:
                     continue
-                if inside or _makes_varying(instruction, varying, spaces, one_dimensional):
-                    for register in written_registers(instruction):
-                        if not varying >> register.index & 1:
-                            varying |= 1 << register.index
-                            changed = True
-            if block.number not in branched and _branches_apart(kernel.instructions[block.end - 1], varying):
-                branched.add(block.number)
-                region = meeting.region(block.number)
-                if not region <= divergent:
-                    divergent |= region
-                    changed = True
-    return varying, divergent
+                if _makes_varying(instruction, varying, spaces, one_dimensional):
+                    written = _bits(instruction)
+                    changed |= bool(written & ~varying)
+                    varying |= written
+            if block.number in branched or not _branches_apart(kernel.instructions[block.end - 1], varying):
+                continue
+            branched.add(block.number)
+            region, place = meeting.region(block.number)
+            meetings.update(s for s in block.successors if s != EXIT)
+            if place == EXIT:
+                continue
+            meetings.add(place)
+            merged = _written_in(kernel, blocks, region) & blocks[place].live_in
+            changed |= bool(merged & ~varying)
+            varying |= merged
+    return Uniformity(varying, frozenset(meetings), spaces, quotients)
+
+
+def apart(kernel: Kernel, uniformity: Uniformity) -> Uniformity:
+    """The view of the version where lanes run apart: nothing is uniform."""
+    return Uniformity((1 << len(kernel.registers)) - 1, uniformity.meetings, uniformity.spaces, frozenset())
+
+
+def _bits(instruction: Instruction) -> int:
+    bits = 0
+    for register in written_registers(instruction):
+        bits |= 1 << register.index
+    return bits
+
+
+def _written_in(kernel: Kernel, blocks: list[Block], region: set[int]) -> int:
+    bits = 0
+    for number in region:
+        for index in range(blocks[number].start, blocks[number].end):
+            bits |= _bits(kernel.instructions[index])
+    return bits
 
 
 def _branches_apart(last: Instruction, varying: int) -> bool:
@@ -214,33 +220,6 @@ def _warp_quotients(kernel: Kernel) -> frozenset[int]:
     return frozenset(found)
 
 
-def _may_spin(kernel: Kernel, blocks: list[Block], varying: int) -> bool:
-    """Whether a divergent loop exit hangs on memory another lane of the warp may write."""
-    tainted = 0
-    changed = True
-    while changed:
-        changed = False
-        for instruction in kernel.instructions:
-            ordered = instruction.opcode == "atom" or (
-                instruction.opcode == "ld" and not _MEMORY_ORDERED.isdisjoint(instruction.modifiers)
-            )
-            if ordered or any(tainted >> r.index & 1 for r in read_registers(instruction)):
-                for register in written_registers(instruction):
-                    if not tainted >> register.index & 1:
-                        tainted |= 1 << register.index
-                        changed = True
-    if not tainted:
-        return False
-    edges = [b.successors for b in blocks]
-    for block in blocks:
-        last = kernel.instructions[block.end - 1]
-        if last.guard is None or last.opcode != "bra" or not (tainted & varying) >> last.guard.register.index & 1:
-            continue
-        if any(s != EXIT and block.number in reachable(s, edges) for s in block.successors):
-            return True
-    return False
-
-
 class _MeetingPoints:
     """For every branch, the blocks its arms may run apart in."""
 
@@ -249,27 +228,20 @@ class _MeetingPoints:
         self._blocks = blocks
         self._edges = [[s for s in b.successors if s != EXIT] for b in blocks]
         self._pruned = [list(e) for e in self._edges]
-        self._exit_arms: dict[int, set[int]] = {}
         self._dominators = post_dominators(self._pruned)
         while self._prune_exit_arms():
             self._dominators = post_dominators(self._pruned)
 
-    def region(self, block: int) -> set[int]:
-        arms = self._edges[block]
+    def region(self, block: int) -> tuple[set[int], int]:
+        """(blocks lanes may run apart in after a branch, the block they meet at or EXIT)."""
+        arms = self._pruned[block]
         if len(set(arms)) < 2:
-            return set()
-        if block in self._exit_arms:
-            region = set(self._exit_arms[block])
-            remaining = self._pruned[block]
-            if len(set(remaining)) < 2:
-                return region
-            arms = remaining
-        else:
-            region = set()
+            return set(), EXIT
         meeting = self._dominators[block]
+        region: set[int] = set()
         for arm in arms:
             region |= reachable(arm, self._edges, stop=meeting)
-        return region
+        return region, meeting
 
     def _prune_exit_arms(self) -> bool:
         """Cut arms that only lead out of the kernel, so that they do not hide where the rest meets."""
@@ -286,11 +258,10 @@ class _MeetingPoints:
                     stay |= reachable(other, rest)
                 leaves = any(self._leaves(b, rest) for b in stay)
                 if away.isdisjoint(stay) and leaves and not any(self._waits(b) for b in away):
-                    candidates.append((len(away), arm, away))
+                    candidates.append((len(away), arm))
             if candidates:
-                _, arm, away = min(candidates)
+                _, arm = min(candidates)
                 self._pruned[block] = [a for a in arms if a != arm]
-                self._exit_arms.setdefault(block, set()).update(away)
                 return True
         return False
 
