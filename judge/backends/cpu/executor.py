@@ -103,6 +103,7 @@ class JitExecutor:
 
     def __init__(self, threads: int = 0) -> None:
         self.threads = threads or len(os.sched_getaffinity(0))
+        self._lowered: dict[tuple[int, str, bool], LoweredKernel] = {}
         self._compiled: dict[tuple[int, str, bool], _Compiled] = {}
         self._kernels: dict[tuple[int, str], ir.Kernel] = {}
         self._modules: list[ir.Module] = []
@@ -114,6 +115,17 @@ class JitExecutor:
             self._modules.append(module)  # keeps the id from being reused
             self._kernels[key] = split_barrier_reductions(module.kernels[name])
         return self._kernels[key]
+
+    def lower(self, module: ir.Module, name: str, *, one_dimensional: bool) -> LoweredKernel:
+        """The LLVM text of a kernel for CTAs of one dimension, or of any. Raises NotEmulatedError."""
+        key = (id(module), name, one_dimensional)
+        if key not in self._lowered:
+            self._lowered[key] = lower_kernel(
+                self.kernel(module, name),
+                one_dimensional=one_dimensional,
+                masked_stores=host_features().masked_stores,
+            )
+        return self._lowered[key]
 
     def run(
         self,
@@ -151,11 +163,7 @@ class JitExecutor:
         known = self._compiled.get(key)
         if known is None:
             started = time.perf_counter()
-            lowered = lower_kernel(
-                kernel,
-                one_dimensional=one_dimensional,
-                masked_stores=host_features().masked_stores,
-            )
+            lowered = self.lower(module, kernel.name, one_dimensional=one_dimensional)
             result.translate_seconds = time.perf_counter() - started
             started = time.perf_counter()
             known = _Compiled(lowered, engine().compile(lowered.text))

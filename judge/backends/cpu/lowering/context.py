@@ -7,14 +7,16 @@ one scalar or as 32 lanes; only registers that some block reads from another hav
 from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
-from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Operand, Register, Special, Symbol
+from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Location, Operand, Register, Special, Symbol
 from judge.backends.cpu.lowering.layout import Ctx, State
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
 
 
 class NotEmulatedError(Exception):
-    """An instruction form the CPU backend does not have; str() names it."""
+    """An instruction form the CPU backend does not have; str() names it. location: where it stands."""
+
+    location: Location | None = None
 
 
 def register_elem(register: Register) -> str:

@@ -226,7 +226,7 @@ class _KernelLowering:
                 continue  # to the next instruction: the blocks were joined
             if index == block.end - 1 and (instruction.opcode in _TERMINATORS or is_barrier(instruction)):
                 break
-            self._instruction(instruction)
+            self._at_its_place(instruction)
             dirty.update(r.index for r in written_registers(instruction))
         if is_barrier(last):
             self._barrier(block, last, dirty)
@@ -235,6 +235,13 @@ class _KernelLowering:
         else:
             lw.flush(block.live_out, dirty)
             self._go(block, block.successors[0], lw.mask_bits)
+
+    def _at_its_place(self, instruction: Instruction) -> None:
+        try:
+            self._instruction(instruction)
+        except NotEmulatedError as error:
+            error.location = instruction.location
+            raise
 
     def _instruction(self, instruction: Instruction) -> None:
         lw = self.lw

@@ -1,0 +1,202 @@
+"""The CPU as a device: memory in slots, launches through the JIT, faults as diagnoses."""
+
+import platform
+
+from judge.backends.base import (
+    BufferLabel,
+    DeviceFault,
+    DeviceProperties,
+    KernelAttributes,
+    Launch,
+    LaunchOutcome,
+)
+from judge.backends.cpu import ir
+from judge.backends.cpu.addresses import MODULE_SLOT
+from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
+from judge.backends.cpu.executor import JitExecutor, LaunchResult
+from judge.backends.cpu.interpreter import initial_block
+from judge.backends.cpu.lowering.context import NotEmulatedError
+from judge.backends.cpu.lowering.jit import engine, host_features
+from judge.backends.cpu.memory import DeviceMemory, aligned_bytes
+from judge.backends.cpu.ptx.errors import PtxError
+from judge.backends.cpu.ptx.link import load
+from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
+
+SOURCE_NAME = "submission.cu"
+
+MAX_LAUNCH_THREADS = 1 << 26
+"""More threads than this would take the CPU minutes for any kernel that does something."""
+
+_FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
+
+
+class CpuDevice:
+    """One device of a worker process. threads: 0 for one a core."""
+
+    def __init__(self, threads: int = 0) -> None:
+        engine()
+        self.properties = DeviceProperties(
+            kind="cpu",
+            name=f"PTX on {host_features().cpu} ({platform.machine()})",
+            arch="compute_90",
+        )
+        self.memory = DeviceMemory()
+        self.executor = JitExecutor(threads)
+        self._module: ir.Module | None = None
+        self._source = ""
+
+    @property
+    def module(self) -> ir.Module:
+        if self._module is None:
+            raise KeyError("no module is loaded")
+        return self._module
+
+    def load(self, image: bytes, source: str) -> None:
+        """Load PTX text. Raises DeviceFault "compile_error" for what is not PTX or needs a GPU."""
+        try:
+            module = load(image.decode("utf-8", "replace"))
+        except PtxError as error:
+            place = f"line {error.location.line}: " if error.location is not None else ""
+            raise DeviceFault("compile_error", f"{place}{error}") from error
+        for name in module.kernels:
+            try:
+                self.executor.lower(module, name, one_dimensional=True)
+            except NotEmulatedError as error:
+                place = f"line {error.location.line}: " if error.location is not None else ""
+                raise DeviceFault("compile_error", f"{place}not emulated: {error}, needs a GPU") from error
+        self._module = module
+        self._source = source
+        self.release_all()
+
+    def attributes(self, kernel: str) -> KernelAttributes:
+        """Raises KeyError when the module has no such kernel."""
+        entry = self.module.kernels[kernel]
+        return KernelAttributes(
+            static_shared_bytes=entry.shared_static_bytes,
+            max_threads_per_block=entry.max_threads or self.properties.max_threads_per_block,
+            parameter_bytes=entry.parameter_bytes,
+            local_bytes=entry.local_bytes,
+        )
+
+    def allocate(self, label: BufferLabel, size_bytes: int) -> int:
+        return self.memory.allocate(label, size_bytes)
+
+    def upload(self, address: int, data: bytes | memoryview) -> None:
+        view = memoryview(data).cast("B")
+        self.memory.view(address, len(view))[:] = view
+
+    def download(self, address: int, size_bytes: int) -> bytes:
+        return self.memory.view(address, size_bytes).tobytes()
+
+    def poison(self, address: int, size_bytes: int, byte: int) -> None:
+        self.memory.view(address, size_bytes)[:] = byte
+
+    def release_all(self) -> None:
+        """Free every allocation and set `__device__` variables back to what the module gives them."""
+        self.memory.release_all()
+        if self._module is not None and self._module.global_bytes:
+            block = aligned_bytes(self._module.global_bytes)
+            block[:] = initial_block(self._module, self._module.globals_, self._module.global_bytes)
+            self.memory.slots[MODULE_SLOT] = block
+
+    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
+        """Run one launch to its end.
+
+        Raises DeviceFault for a trap, an assertion, a deadlock, the time limit and undefined behavior.
+        """
+        self._refuse_huge(launch)
+        try:
+            result = self.executor.run(
+                self.module,
+                launch.kernel,
+                launch.grid,
+                launch.block,
+                launch.shared_bytes,
+                launch.arguments,
+                self.memory,
+                time_limit_s=time_limit_s,
+            )
+        except NotEmulatedError as error:
+            raise DeviceFault("compile_error", f"not emulated: {error}, needs a GPU") from error
+        outcome = LaunchOutcome(
+            diagnoses=self._diagnoses(launch.kernel, result),
+            counters=self._counters(result),
+            seconds=result.run_seconds,
+            printed=result.printed,
+        )
+        self._raise_fault(launch, result, outcome, time_limit_s)
+        return outcome
+
+    def _refuse_huge(self, launch: Launch) -> None:
+        threads = 1
+        for extent in (*launch.grid, *launch.block):
+            threads *= extent
+        if threads > MAX_LAUNCH_THREADS:
+            raise DeviceFault(
+                "time_limit",
+                f"the launch has {threads:,} threads; the CPU backend, which emulates them, takes up to "
+                f"{MAX_LAUNCH_THREADS:,}. Let a thread do more, or judge on a GPU.",
+            )
+
+    def _diagnoses(self, kernel: str, result: LaunchResult) -> list[Diagnosis]:
+        module = self._as_run(kernel)
+        return diagnose(result.events, module, self._source, self.memory.labels, SOURCE_NAME)
+
+    def _as_run(self, kernel: str) -> ir.Module:
+        """The module with the kernel whose instruction indices events refer to."""
+        module = self.module
+        kernels = {**module.kernels, kernel: self.executor.kernel(module, kernel)}
+        return ir.Module(
+            kernels=kernels,
+            globals_=module.globals_,
+            global_bytes=module.global_bytes,
+            constants=module.constants,
+            constant_bytes=module.constant_bytes,
+            version=module.version,
+            target=module.target,
+            debug=module.debug,
+        )
+
+    def _counters(self, result: LaunchResult) -> Counters:
+        buffers = {}
+        for slot, traffic in sorted(result.traffic.items()):
+            label = self.memory.labels.get(slot)
+            if label is None or label.role == "internal":
+                continue
+            buffers[label.name] = BufferTraffic(
+                bytes_read=traffic.read,
+                bytes_written=traffic.written,
+                unique_bytes_read=traffic.unique_read,
+                read_amplification=traffic.read / traffic.unique_read if traffic.unique_read else None,
+            )
+        counts = result.counts
+        return Counters(
+            warp_instructions=counts.warp_instructions,
+            thread_instructions=counts.thread_instructions,
+            flops=counts.flops,
+            global_bytes_read=sum(b.bytes_read for b in buffers.values()),
+            global_bytes_written=sum(b.bytes_written for b in buffers.values()),
+            shared_bytes_read=counts.shared_bytes_read,
+            shared_bytes_written=counts.shared_bytes_written,
+            barriers=counts.barriers,
+            buffers=buffers,
+        )
+
+    def _raise_fault(self, launch: Launch, result: LaunchResult, outcome: LaunchOutcome, time_limit_s: float) -> None:
+        proved = [d for d in outcome.diagnoses if d.kind not in _FAULT_KINDS and not d.warning]
+        diagnoses = tuple(outcome.diagnoses)
+        if result.stopped == "time":
+            raise DeviceFault("time_limit", self._where(launch, result, time_limit_s), diagnoses, outcome=outcome)
+        if result.stopped in ("trap", "assert") and not proved:
+            raise DeviceFault("runtime_error", diagnoses[0].message, diagnoses, outcome=outcome)
+        if result.stopped == "deadlock" or proved:
+            raise DeviceFault("undefined_behavior", diagnoses[0].message, diagnoses, outcome=outcome)
+
+    def _where(self, launch: Launch, result: LaunchResult, time_limit_s: float) -> str:
+        entry = self.executor.kernel(self.module, launch.kernel)
+        name = readable_name(launch.kernel)
+        text = f"kernel {name} did not end within {time_limit_s:g} s"
+        if result.hottest is None:
+            return text + "."
+        line, source = source_line(entry, result.hottest, self._source, SOURCE_NAME)
+        return text + (f"; it spent most of it at line {line}: {source}" if line is not None else ".")
