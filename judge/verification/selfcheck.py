@@ -7,6 +7,7 @@ judging a submission is itself a chain of processes that mostly wait for one ano
 
 import functools
 import re
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -97,7 +98,7 @@ def verify(
     The findings come back in the order of the checks. A problem that does not load is one finding.
     """
     futures: list[Future[Finding]] = []
-    with ProcessPoolExecutor(settings.jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(settings.jobs, get_context("spawn"), _die_quietly_on_interrupt) as pool:
         try:
             for check in _all_checks(problem_ids):
                 if isinstance(check, Finding):
@@ -111,6 +112,11 @@ def verify(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _die_quietly_on_interrupt() -> None:
+    # Ctrl-C reaches every process of the terminal; one of them is enough to tell the user.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _all_checks(problem_ids: list[str]) -> Iterator[Check | Finding]:
