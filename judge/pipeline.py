@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 
+import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
 from judge.compiler import Compilation, Target, compile_unit
@@ -42,7 +43,6 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
-from judge.version import judge_version
 from judge.worker.incidents import record_incident
 from judge.worker.session import Session
 from judge.worker.supervisor import Worker, WorkerFault
@@ -299,7 +299,7 @@ class _Judging:
         backend = self.backends[0] if self.backends else _unused_backend(self.options)
         launches = next((case.launches for case in self.cases if case.launches), self._planned_launches())
         return Report(
-            judge_version=judge_version(),
+            judge_version=judge.__version__,
             submission=self._submission_report(),
             problem=ProblemReference(id=self.problem.id, version=self.problem.version),
             verdict=verdict,
