@@ -269,10 +269,7 @@ def find_bit(lw: Lowering, instruction: Instruction) -> None:
     if _signed(type_):
         a = lw.b.binary("xor", a, lw.b.binary("ashr", a, const_int(bits - 1, elem)))
     zeros = lw.b.resize(lw.b.intrinsic("ctlz", a, tail="i1 false"), "i32")
-    if "shiftamt" in instruction.modifiers:
-        result = zeros
-    else:
-        result = lw.b.binary("sub", const_int(bits - 1, "i32"), zeros)
+    result = zeros if "shiftamt" in instruction.modifiers else lw.b.binary("sub", const_int(bits - 1, "i32"), zeros)
     none = lw.b.icmp("eq", a, const_int(0, elem))
     lw.write(instruction.destinations[0], lw.b.select(none, const_int(-1, "i32"), result))
 

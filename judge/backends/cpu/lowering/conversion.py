@@ -6,14 +6,15 @@ from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT, SPACE_SLOTS, s
 from judge.backends.cpu.ir import WIDTHS, Instruction, Operand
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import (
-    _directed,
-    _relu,
+    directed,
     flush,
     is_float_type,
     join,
+    make_odd,
     narrow,
+    relu,
     saturate,
-    to_odd_float,
+    two_sum,
     widen,
 )
 from judge.backends.cpu.lowering.moves import storage_elem
@@ -68,39 +69,40 @@ def _clamp(lw: Lowering, value: Value, source: str, target: str) -> Value:
 
 def _from_integer(lw: Lowering, instruction: Instruction, value: Value, source: str, target: str) -> Value:
     b = lw.b
-    op = "sitofp" if source.startswith("s") else "uitofp"
     mode = next((m for m in instruction.modifiers if m in ("rz", "rm", "rp")), None)
-    wide = target in ("f32", "f64")
-    elem = storage_elem(target) if wide else "double"
-    result = b.cast(op, value, elem)
-    if not wide:
-        if WIDTHS[source] == 64:  # a double rounds these already: keep what it lost as a sticky digit
-            result = _odd_double(lw, value, result, source)
-        return _round_half(lw, result, target, mode)
-    if mode is not None:
-        exact = b.cast("fptosi" if source.startswith("s") else "fptoui", result, int_elem(128))
-        lost = b.binary("sub", b.resize(value, "i128", source.startswith("s")), exact)
-        return _directed(lw, result, b.cast("sitofp", lost, "double"), mode)
-    if "sat" in instruction.modifiers:
-        result = saturate(lw, result)
-    return result
+    if target in ("f16", "bf16"):
+        return _round_half(lw, _odd_double(lw, value, source), target, mode)
+    if mode is None:
+        result = b.cast("sitofp" if source.startswith("s") else "uitofp", value, storage_elem(target))
+        return saturate(lw, result) if "sat" in instruction.modifiers else result
+    if target == "f64":
+        return directed(lw, *_exact_sum(lw, value, source), mode)
+    odd = _odd_double(lw, value, source)
+    near = b.cast("fptrunc", odd, "float")
+    return directed(lw, near, b.binary("fsub", odd, b.cast("fpext", near, "double")), mode)
 
 
-def _odd_double(lw: Lowering, value: Value, near: Value, source: str) -> Value:
+def _exact_sum(lw: Lowering, value: Value, source: str) -> tuple[Value, Value]:
+    """An integer as a double rounded to nearest, and what the rounding lost: its halves are exact doubles."""
     b = lw.b
     signed = source.startswith("s")
-    exact = b.cast("fptosi" if signed else "fptoui", near, "i128")
-    lost = b.binary("sub", b.resize(value, "i128", signed), exact)
-    from judge.backends.cpu.lowering.floats import _make_odd
+    wide = b.resize(value, "i64", signed)
+    upper = b.binary("ashr" if signed else "lshr", wide, const_int(32, "i64"))
+    lower = b.cast("uitofp", b.binary("and", wide, const_int(0xFFFFFFFF, "i64")), "double")
+    scaled = b.binary("fmul", b.cast("sitofp", upper, "double"), const_float(2.0**32, "double"))
+    return two_sum(lw, scaled, lower)
 
-    return _make_odd(lw, near, b.cast("sitofp", lost, "double"))
+
+def _odd_double(lw: Lowering, value: Value, source: str) -> Value:
+    """An integer as a double rounded to odd: exact up to 53 bits."""
+    if WIDTHS[source] < 64:
+        return lw.b.cast("sitofp" if source.startswith("s") else "uitofp", value, "double")
+    return make_odd(lw, *_exact_sum(lw, value, source))
 
 
 def _round_half(lw: Lowering, value: Value, target: str, mode: str | None) -> Value:
     """A double (exact, or rounded to odd) as f16 or bf16."""
     if mode is None:
-        if target == "f16":
-            return lw.b.bitcast(lw.b.cast("fptrunc", value, "half"), "i16")
         return narrow(lw, value, target)
     return _directed_half(lw, value, target, mode)
 
@@ -140,7 +142,7 @@ def _from_float(lw: Lowering, instruction: Instruction, value: Value, source: st
     if "sat" in modifiers:
         wide = saturate(lw, wide)
     if "relu" in modifiers:
-        wide = _relu(lw, wide)
+        wide = relu(lw, wide)
     result = _to_float(lw, wide, target, mode)
     return flush(lw, result) if "ftz" in modifiers and target == "f32" else result
 
@@ -155,11 +157,9 @@ def _to_float(lw: Lowering, wide: Value, target: str, mode: str | None) -> Value
         near = b.cast("fptrunc", wide, "float")
         if mode is None:
             return near
-        return _directed(lw, near, b.binary("fsub", wide, b.cast("fpext", near, "double")), mode)
+        return directed(lw, near, b.binary("fsub", wide, b.cast("fpext", near, "double")), mode)
     if mode is not None:
         return _directed_half(lw, wide if wide.elem == "double" else b.cast("fpext", wide, "double"), target, mode)
-    if wide.elem == "double" and target == "bf16":
-        wide = to_odd_float(lw, wide)
     return narrow(lw, wide, target)
 
 
@@ -193,7 +193,7 @@ def _tf32(lw: Lowering, instruction: Instruction) -> Value:
     kept = b.binary("and", rounded, const_int(0xFFFFE000, "i32"))
     result = b.select(finite, kept, b.select(b.fcmp("uno", value, value), const_int(0x7FFFFFFF, "i32"), bits))
     if "relu" in instruction.modifiers:
-        result = b.bitcast(_relu(lw, b.bitcast(result, "float")), "i32")
+        result = b.bitcast(relu(lw, b.bitcast(result, "float")), "i32")
     return result
 
 
@@ -205,7 +205,7 @@ def _convert_pair(lw: Lowering, instruction: Instruction, target: str) -> None:
     for source in instruction.sources[:2]:
         value = lw.read(source, "float")
         if "relu" in instruction.modifiers:
-            value = _relu(lw, value)
+            value = relu(lw, value)
         parts.append(_to_float(lw, value, scalar, mode))
     lw.write(instruction.destinations[0], join(lw, parts[1], parts[0]))
 
@@ -238,7 +238,7 @@ def _convert_fp8(lw: Lowering, instruction: Instruction, target: str, source: st
     else:
         raise lw.refuse(instruction)
     if "relu" in instruction.modifiers:
-        values = [_relu(lw, v) for v in values]
+        values = [relu(lw, v) for v in values]
     encoded = [_call_lanes(lw, "judge_fp8_encode", b.bitcast(v, "i32"), kind, "i32") for v in values]
     packed16 = b.binary("or", encoded[1], b.binary("shl", encoded[0], const_int(8, "i32")))
     return lw.write(instruction.destinations[0], b.resize(packed16, "i16"))

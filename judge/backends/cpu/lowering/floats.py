@@ -69,12 +69,12 @@ def widen(lw: Lowering, value: Value, type_: str) -> Value:
 
 def narrow(lw: Lowering, value: Value, type_: str) -> Value:
     """Round a float (or double) to nearest even in the storage form of a type."""
-    if type_ == "f16":
-        return lw.b.bitcast(lw.b.cast("fptrunc", value, "half"), "i16")
-    if type_ == "bf16":
+    if type_ in ("f16", "bf16"):
         if value.elem == "double":
             value = to_odd_float(lw, value)
-        return _round_bf16(lw, value)
+        if type_ == "bf16":
+            return _round_bf16(lw, value)
+        return lw.b.bitcast(lw.b.cast("fptrunc", value, "half"), "i16")
     if type_ == "f32" and value.elem == "double":
         return lw.b.cast("fptrunc", value, "float")
     return value
@@ -96,10 +96,10 @@ def to_odd_float(lw: Lowering, value: Value) -> Value:
     near = b.cast("fptrunc", value, "float")
     back = b.cast("fpext", near, "double")
     residual = b.binary("fsub", value, back)
-    return _make_odd(lw, near, residual)
+    return make_odd(lw, near, residual)
 
 
-def _make_odd(lw: Lowering, near: Value, residual: Value) -> Value:
+def make_odd(lw: Lowering, near: Value, residual: Value) -> Value:
     """`near` + `residual` rounded to odd, where near is the sum rounded to nearest."""
     b = lw.b
     elem = int_elem(near.bits)
@@ -115,7 +115,7 @@ def _make_odd(lw: Lowering, near: Value, residual: Value) -> Value:
     return b.bitcast(b.select(adjust, moved, bits), near.elem)
 
 
-def _two_sum(lw: Lowering, a: Value, c: Value) -> tuple[Value, Value]:
+def two_sum(lw: Lowering, a: Value, c: Value) -> tuple[Value, Value]:
     """a + c rounded to nearest, and what the rounding lost (Knuth)."""
     b = lw.b
     total = b.binary("fadd", a, c)
@@ -141,7 +141,7 @@ def saturate(lw: Lowering, value: Value) -> Value:
     return lw.b.intrinsic("minimumnum", raised, const_float(1.0, value.elem))
 
 
-def _directed(lw: Lowering, near: Value, lost: Value, mode: str) -> Value:
+def directed(lw: Lowering, near: Value, lost: Value, mode: str) -> Value:
     """Move a result rounded to nearest one step so that it is rounded toward zero, down or up."""
     b = lw.b
     elem = int_elem(near.bits)
@@ -170,11 +170,11 @@ def _finish(lw: Lowering, instruction: Instruction, value: Value) -> Value:
     if "sat" in instruction.modifiers:
         value = saturate(lw, value)
     if "relu" in instruction.modifiers:
-        value = _relu(lw, value)
+        value = relu(lw, value)
     return value
 
 
-def _relu(lw: Lowering, value: Value) -> Value:
+def relu(lw: Lowering, value: Value) -> Value:
     return lw.b.intrinsic("maximumnum", value, const_float(0.0, value.elem))
 
 
@@ -210,7 +210,7 @@ def _directed_binary(lw: Lowering, op: str, a: Value, c: Value, mode: str) -> Va
     a, c = b.unify(a, c)
     near = b.binary(op, a, c)
     if op in ("fadd", "fsub"):
-        near, lost = _two_sum(lw, a, c if op == "fadd" else b.assign(f"fneg {c.typed}", c.elem, c.vec))
+        near, lost = two_sum(lw, a, c if op == "fadd" else b.assign(f"fneg {c.typed}", c.elem, c.vec))
     elif a.elem == "float":
         wide = [b.cast("fpext", v, "double") for v in (a, c)]
         exact = b.binary("fmul", *wide) if op == "fmul" else b.binary("fdiv", *wide)
@@ -222,7 +222,7 @@ def _directed_binary(lw: Lowering, op: str, a: Value, c: Value, mode: str) -> Va
         minus = b.assign(f"fneg {near.typed}", near.elem, near.vec)
         remainder = b.intrinsic("fma", minus, c, a)
         lost = b.intrinsic("copysign", remainder, b.binary("fmul", remainder, c))
-    return _directed(lw, near, lost, mode)
+    return directed(lw, near, lost, mode)
 
 
 def _min_max(lw: Lowering, instruction: Instruction, values: Sequence[Value]) -> Value:
@@ -256,8 +256,8 @@ def float_mad(lw: Lowering, instruction: Instruction) -> None:
 def _odd_fma(lw: Lowering, values: Sequence[Value]) -> Value:
     """a * b + c of float operands as a double rounded to odd (the product is exact in double)."""
     a, c, d = lw.b.unify(*(lw.b.cast("fpext", v, "double") for v in values))
-    total, lost = _two_sum(lw, lw.b.binary("fmul", a, c), d)
-    return _make_odd(lw, total, lost)
+    total, lost = two_sum(lw, lw.b.binary("fmul", a, c), d)
+    return make_odd(lw, total, lost)
 
 
 def _directed_fma(lw: Lowering, values: Sequence[Value], mode: str) -> Value:
@@ -267,14 +267,14 @@ def _directed_fma(lw: Lowering, values: Sequence[Value], mode: str) -> Value:
         odd = _odd_fma(lw, values)
         near = b.cast("fptrunc", odd, "float")
         lost = b.binary("fsub", odd, b.cast("fpext", near, "double"))
-        return _directed(lw, near, lost, mode)
+        return directed(lw, near, lost, mode)
     near = b.intrinsic("fma", *values)
     product = b.binary("fmul", values[0], values[1])
     minus = b.assign(f"fneg {product.typed}", product.elem, product.vec)
     product_lost = b.intrinsic("fma", values[0], values[1], minus)
-    total, lost = _two_sum(lw, product, values[2])
+    total, lost = two_sum(lw, product, values[2])
     difference = b.binary("fadd", b.binary("fsub", total, near), b.binary("fadd", lost, product_lost))
-    return _directed(lw, near, difference, mode)
+    return directed(lw, near, difference, mode)
 
 
 def float_unary(lw: Lowering, instruction: Instruction) -> None:
@@ -337,7 +337,7 @@ def _function(lw: Lowering, instruction: Instruction, x: Value) -> Value:
         if mode is None:
             return root
         minus = lw.b.assign(f"fneg {root.typed}", root.elem, root.vec)
-        return _directed(lw, root, lw.b.intrinsic("fma", minus, root, x), mode)
+        return directed(lw, root, lw.b.intrinsic("fma", minus, root, x), mode)
     if opcode == "rcp":
         return lw.b.binary("fdiv", one, x) if mode is None else _directed_binary(lw, "fdiv", one, x, mode)
     if opcode == "rsqrt":

@@ -5,6 +5,7 @@ runtime module is compiled once a process, each kernel when it is first launched
 """
 
 import ctypes
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -67,13 +68,9 @@ def engine() -> Engine:
     return Engine()
 
 
+_ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwind {'
+
+
 def _with_attributes(text: str) -> str:
-    """Let the code generator use whole 512-bit registers."""
-    lines = []
-    for line in text.split("\n"):
-        if (line.startswith("define") and line.rstrip().endswith("{")) or (
-            line.startswith("                   ") and line.rstrip().endswith("{")
-        ):
-            line = line.rstrip()[:-1] + '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwind {'
-        lines.append(line)
-    return "\n".join(lines)
+    """Let the code generator use whole 512-bit registers. A definition's head ends in `) {` or `noinline {`."""
+    return re.sub(r"(\)|noinline) \{$", rf"\1 {_ATTRIBUTES}", text, flags=re.MULTILINE)

@@ -647,7 +647,8 @@ def _uniform_access() -> str:
   br label %wrote"""
         for w in (1, 2, 4, 8)
     )
-    switch = "switch i64 %width, label %bad [ i64 1, label %{0}1  i64 2, label %{0}2  i64 4, label %{0}4  i64 8, label %{0}8 ]"
+    cases = "  ".join(f"i64 {w}, label %{{0}}{w}" for w in (1, 2, 4, 8))
+    switch = f"switch i64 %width, label %bad [ {cases} ]"
     return f"""
 define i64 @judge_uniform_load(ptr %ctx, ptr %st, i64 %addr, i32 %mask, i32 %site, i64 %width) {{
 entry:

@@ -109,10 +109,7 @@ def _bits(lw: Lowering, predicate: Value) -> Value:
 def vote(lw: Lowering, instruction: Instruction) -> None:
     b = lw.b
     predicate = lw.read(instruction.sources[0], "i1")
-    if len(instruction.sources) > 1:
-        members = _members(lw, 1, instruction)
-    else:
-        members = Value(lw.active()[1], "i32")
+    members = _members(lw, 1, instruction) if len(instruction.sources) > 1 else Value(lw.active()[1], "i32")
     true = b.binary("and", _bits(lw, predicate), members)
     zero = const_int(0, "i32")
     if "ballot" in instruction.modifiers:
