@@ -13,6 +13,7 @@ judge_error with an incident id, never the learner's verdict.
 import difflib
 import hashlib
 import os
+import re
 import time
 import traceback
 from collections.abc import Iterable, Sequence
@@ -251,9 +252,9 @@ class _Judging:
             self.refusal = (Verdict(fault.verdict), str(fault))
             self.incident = fault.incident if isinstance(fault, WorkerFault) else None
             return
-        lines = [(diagnosis.line, diagnosis.message) for diagnosis in fault.diagnoses] or [(None, str(fault))]
-        errors = tuple(CompileMessage(line=line, message=message) for line, message in lines)
-        self.compile = self.compile.model_copy(update={"ok": False, "errors": errors})
+        place = re.match(r"line (\d+): (.*)", str(fault), re.DOTALL)
+        error = CompileMessage(line=int(place[1]), message=place[2]) if place else CompileMessage(message=str(fault))
+        self.compile = self.compile.model_copy(update={"ok": False, "errors": (error,)})
 
     def _refused(self, error: SubmissionError) -> Report:
         message = CompileMessage(line=error.line, column=error.column, message=str(error))

@@ -266,13 +266,10 @@ def _launch(run: _Run, launch: Launch, spec: LaunchSpec) -> LaunchOutcome:
     try:
         return run.device.launch(launch, time_limit_s=run.remaining_s())
     except DeviceFault as fault:
-        raise DeviceFault(
-            fault.verdict,
-            f"{where(spec)}{spec.name}: {fault}",
-            fault.diagnoses,
-            fatal=fault.fatal,
-            outcome=fault.outcome,
-        ) from fault
+        if run.device.properties.kind == "cpu":
+            raise  # it named the kernel and the line in it
+        message = f"{where(spec)}{spec.name}: {fault}"
+        raise DeviceFault(fault.verdict, message, fault.diagnoses, fatal=fault.fatal, outcome=fault.outcome) from fault
 
 
 def _time(run: _Run, launches: Sequence[Launch], addresses: dict[str, int]) -> Timing | None:

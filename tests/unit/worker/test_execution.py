@@ -161,16 +161,17 @@ def test_a_warning_changes_no_verdict():
     assert result.diagnoses == (odd,)
 
 
-def test_a_fault_names_the_launch_line_and_keeps_what_the_launch_reported():
+@pytest.mark.parametrize(("kind", "words"), [("cuda", "line 3: kernel: illegal address"), ("cpu", "illegal address")])
+def test_a_fault_on_a_gpu_names_the_launch_line_and_keeps_what_the_launch_reported(kind, words):
     bounds = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="K[1000]")
 
     def kernel(device, launch):
         outcome = LaunchOutcome(diagnoses=[bounds], counters=Counters(flops=7), printed="before")
         raise DeviceFault("runtime_error", "illegal address", (bounds,), fatal=True, outcome=outcome)
 
-    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}), request())
+    result = run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": kernel}, kind=kind), request())
     assert result.verdict is Verdict.RUNTIME_ERROR
-    assert result.message == "line 3: kernel: illegal address"
+    assert result.message == words
     assert result.diagnoses == (bounds,)
     assert result.counters == Counters(flops=7)
     assert result.printed == "before"
