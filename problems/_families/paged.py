@@ -101,7 +101,7 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
     k_flat, v_flat = k_cache.reshape(-1, kv_heads, d), v_cache.reshape(-1, kv_heads, d)
     for sequence, context in enumerate(contexts.tolist()):
         slots = _slots(table[sequence], context)
-        k_flat[slots], v_flat[slots] = _tokens(case, rng, (context, kv_heads, d))
+        k_flat[slots], v_flat[slots] = _tokens(case, rng, (context, kv_heads, d), sequence)
     return {
         "q": q,
         "k_cache": k_cache,
@@ -121,7 +121,7 @@ def _queries(case: Case, rng: np.random.Generator, shape: tuple[int, ...]) -> Ar
     return q
 
 
-def _tokens(case: Case, rng: np.random.Generator, shape: tuple[int, int, int]) -> tuple[Array, Array]:
+def _tokens(case: Case, rng: np.random.Generator, shape: tuple[int, int, int], sequence: int) -> tuple[Array, Array]:
     context, kv_heads, d = shape
     if case.family == "uniform":
         k, v = (rng.random(shape, np.float32) * np.float32(3.4) - np.float32(1.7) for _ in range(2))
@@ -137,7 +137,7 @@ def _tokens(case: Case, rng: np.random.Generator, shape: tuple[int, int, int]) -
     elif case.family == "heads":
         v[:] = head + 1
     else:
-        k[:, :, 0] = design(case.family, context, rng)[:, None]
+        k[:, :, 0] = design(case.family, context, rng, sequence)[:, None]
         if case.family.startswith(("stairs", "cliff")):
             v[:] = group_values(context)[:, None, None]
     return k, v
@@ -278,11 +278,11 @@ def _has_ragged_page(case: Case) -> bool:
 
 
 def _is_far_from_zero(case: Case) -> bool:
-    return case.family in {"huge", "deep", "deepest"} or case.family.startswith("cliff")
+    return case.family in {"huge", "deep", "deepest", "levels"} or case.family.startswith("cliff")
 
 
 def _is_deep(case: Case) -> bool:
-    return case.family in {"deep", "deepest"}
+    return case.family in {"deep", "deepest", "levels"}
 
 
 def _has_several_kv_heads(case: Case) -> bool:

@@ -64,6 +64,7 @@ CASES = (
     _case("deep-scores", 2, 33, family="deep", doc="logits near -20000, below any finite stand-in for -inf"),
     _case("deep-scores-causal", 2, 33, family="deep", causal=True),
     _case("deepest-scores", 2, 40, family="deepest", doc="logits near -245000"),
+    _case("levels", 4, 40, family="levels", doc="each head's scores lie near another level: 0, 150, -5000, -20000"),
     _case("needle-last", 2, 97, family="needle-last", doc="the last key alone counts"),
     _case("needle-first-causal", 2, 97, family="needle-first", causal=True),
     _case("equal-scores", 2, 65, family="equal", causal=True),

@@ -69,6 +69,12 @@ CASES = (
     _case("huge-scores", (70, 5), family="huge", doc="logits from 150: exp overflows without a maximum"),
     _case("deep-scores", (70, 5), family="deep", doc="logits near -20000"),
     _case("deepest-scores", (40, 1), family="deepest", doc="logits near -245000"),
+    _case(
+        "levels",
+        (20, 19, 18, 33),
+        family="levels",
+        doc="each sequence's scores lie near another level: 0, 150, -5000, -20000",
+    ),
     _case("needle-last", (97, 17, 1), family="needle-last", doc="the last token alone counts"),
     _case("equal-scores", (65, 16), family="equal"),
     _bench("bench-64x4096", (4096,) * 64),

@@ -65,6 +65,7 @@ CASES = (
     _case("huge-scores", 7, 6, 16, family="huge", doc="from 150: exp overflows without a maximum"),
     _case("deep-scores", 7, 6, 16, family="deep", doc="near -20000, below any finite stand-in for -inf"),
     _case("deepest-scores", 7, 6, 16, family="deepest", doc="near -245000"),
+    _case("levels", 8, 3, 7, family="levels", doc="each row lies near another level: 0, 150, -5000, -20000"),
     _case("equal-scores", 5, 3, 11, family="equal"),
     _case("needle-last", 6, 7, 9, family="needle-last", doc="the last score alone counts"),
     _case("masked-first-tile", 6, 4, 8, family="masked-first", doc="every score of the first tile is -inf"),
@@ -96,7 +97,7 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
         elif case.family == "masked-row":
             tiles[::2] = -np.inf
         return {"scores": scores, "v": v}
-    scores = np.stack([design(case.family, keys, rng) for _ in range(r)])
+    scores = np.stack([design(case.family, keys, rng, row) for row in range(r)])
     if case.family.startswith(("stairs", "cliff")):
         v[:] = group_values(keys)
     return {"scores": scores, "v": v}
@@ -159,7 +160,7 @@ def _against(m: Array, s: Array, v: Array, exp: Callable[[Array], Array] = np.ex
             correction = exp(m[:, j - 1] - shift[:, j])
             l_trace[:, j] += l_trace[:, j - 1] * correction
             o_trace[:, j] += o_trace[:, j - 1] * correction
-        return {"m_trace": m, "l_trace": l_trace, "o_trace": o_trace, "out": o_trace[:, -1] / l_trace[:, -1]}
+        return {"m_trace": m, "l_trace": l_trace, "o_trace": o_trace, "out": normalized(o_trace[:, -1], l_trace[:, -1])}
 
 
 def _zeros(case: Case, inputs: Arrays) -> dict[str, Array]:
@@ -353,14 +354,14 @@ MUTANTS = (
         "max_starts_at_zero",
         "Your running maximum is never below 0: start it at -inf.",
         _maximum_from(0.0),
-        lambda case: case.family in {"deep", "deepest", "random", "masked-first", "masked-row"},
+        lambda case: case.family in {"deep", "deepest", "levels", "random", "masked-first", "masked-row"},
     ),
     Mutant(
         "max_starts_too_high",
         "Your running maximum starts at a finite stand-in for -inf (about -10000) and real scores fall below it: "
         "use -INFINITY.",
         _maximum_from(-10000.0),
-        lambda case: case.family in {"deep", "deepest", "masked-first", "masked-row"},
+        lambda case: case.family in {"deep", "deepest", "levels", "masked-first", "masked-row"},
     ),
     Mutant(
         "base_two",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from judge.problem import Array, Arrays, Buffer, Case, Group, Mutant, Parameter, Problem, Role, Tolerance
+from problems._families.logits import LEVELS
 from reference.merge import merge
 
 BUFFERS = (
@@ -64,6 +65,7 @@ CASES = (
     _case("far-maxima", 2, 3, 6, family="far", doc="maxima from -1000 to 1000"),
     _case("deep-maxima", 2, 3, 6, family="deep", doc="maxima near -20000"),
     _case("deepest-maxima", 2, 3, 6, family="deepest", doc="maxima near -245000"),
+    _case("levels", 2, 4, 5, family="levels", doc="maxima of each row near another level: 0, 150, -5000, -20000"),
     _case("first-empty", 2, 2, 4, family="first-empty"),
     _case("only-last", 2, 2, 5, family="only-last", doc="only the last segment has keys"),
     _case("all-empty", 3, 2, 4, family="all-empty", doc="every other (sequence, head) has no key at all: 0"),
@@ -99,6 +101,9 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
             m[:] = 150 + eighths
         case "far":
             m[:] = np.linspace(-1000, 1000, s)[rng.permutation(s)]
+        case "levels":
+            rows = np.arange(shape[0] * shape[1]) % len(LEVELS)
+            m[:] = np.array(LEVELS, np.float32)[rows].reshape(*shape[:2], 1) + eighths
         case "deep":
             m[:] = -20000 - eighths
         case "deepest":
@@ -164,7 +169,7 @@ def _mistaken(
     """The merge with one thing changed.
 
     divisor: from (weights, m, l), each [..., S], what the sum is divided by; by default the sum of weights.
-    skip_empty: leave the payload of empty segments alone. empty_is_zero: no keys at all gives 0.
+    skip_empty: leave the payload of empty segments alone. empty_is_zero: a divisor of 0 gives 0.
     """
 
     def compute(case: Case, inputs: Arrays) -> dict[str, Array]:
@@ -178,7 +183,7 @@ def _mistaken(
             total = (divisor(w, m, l) if divisor else w.sum(axis=-1))[..., None]
             out = (w[..., None, :] @ o)[..., 0, :] / total
         if empty_is_zero:
-            out = np.where(used.any(axis=-1)[..., None], out, 0.0)
+            out = np.where(total == 0, 0.0, out)
         return {"out": out}
 
     return compute
@@ -282,20 +287,20 @@ MUTANTS = (
         "max_not_subtracted",
         "Your exponentials overflow or vanish: subtract the largest m before exp, so that the largest factor is 1.",
         _mistaken(lambda m, l: _as_float32(_as_float32(np.exp(m)) * l)),
-        lambda case: case.family in {"huge", "far", "deep", "deepest"},
+        lambda case: case.family in {"huge", "far", "deep", "deepest", "levels"},
     ),
     Mutant(
         "max_starts_at_zero",
         "Your maximum over the segments is never below 0, so deep segments all get the weight 0: start it at -inf.",
         _mistaken(_from(0.0)),
-        lambda case: case.family in {"deep", "deepest"},
+        lambda case: case.family in {"deep", "deepest", "levels"},
     ),
     Mutant(
         "max_starts_too_high",
         "Your maximum starts at a finite stand-in for -inf (about -10000) and real maxima fall below it: "
         "use -INFINITY.",
         _mistaken(_from(-10000.0)),
-        lambda case: case.family in {"deep", "deepest"},
+        lambda case: case.family in {"deep", "deepest", "levels"},
     ),
     Mutant(
         "last_segment_dropped",

@@ -1,6 +1,6 @@
 // problem: flash-forward
 // The last key is hidden.
-// expect-case: tile-plus-1
+// expect-case: block
 // expect-mutant: last_key_dropped
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: flash-forward
 // The running maximum starts at 0.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_at_zero
 #include "common.cuh"
 

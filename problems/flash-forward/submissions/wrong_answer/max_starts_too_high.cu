@@ -1,6 +1,6 @@
 // problem: flash-forward
 // A finite stand-in for -inf that real scores fall below.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_too_high
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: flash-forward
 // Every visible key has the same weight.
-// expect-case: stairs
+// expect-case: block
 // expect-mutant: mean_of_v
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: gqa-decode
 // Only full pages are read.
-// expect-case: context-17
+// expect-case: page-edges
 // expect-mutant: last_page_dropped
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: online-softmax
 // The running maximum starts at 0.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_at_zero
 #include "common.cuh"
 
@@ -30,5 +30,5 @@ __global__ void online_softmax(const float* scores, const float* v, float* m_tra
     l_trace[at] = l;
     o_trace[at] = o;
   }
-  out[row] = l > 0.f ? o / l : 0.f;
+  out[row] = l == 0.f ? 0.f : o / l;
 }

@@ -1,6 +1,6 @@
 // problem: online-softmax
 // A finite stand-in for -inf that real scores fall below.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_too_high
 #include "common.cuh"
 
@@ -30,5 +30,5 @@ __global__ void online_softmax(const float* scores, const float* v, float* m_tra
     l_trace[at] = l;
     o_trace[at] = o;
   }
-  out[row] = l > 0.f ? o / l : 0.f;
+  out[row] = l == 0.f ? 0.f : o / l;
 }

@@ -27,5 +27,5 @@ __global__ void online_softmax(const float* scores, const float* v, float* m_tra
     l_trace[at] = l;
     o_trace[at] = o;
   }
-  out[row] = l > 0.f ? o / l : 0.f;
+  out[row] = l == 0.f ? 0.f : o / l;
 }

@@ -1,6 +1,6 @@
 // problem: paged-decode
 // The maximum is never subtracted.
-// expect-case: huge-scores
+// expect-case: levels
 // expect-mutant: max_not_subtracted
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: splitk-merge
 // The loops end one segment early.
-// expect-case: two-segments
+// expect-case: segments-7
 // expect-mutant: last_segment_dropped
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: splitk-merge
 // The maximum is never subtracted.
-// expect-case: far-maxima
+// expect-case: levels
 // expect-mutant: max_not_subtracted
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: splitk-merge
 // A finite stand-in for -inf that real maxima fall below.
-// expect-case: deep-maxima
+// expect-case: levels
 // expect-mutant: max_starts_too_high
 #include "common.cuh"
 
@@ -22,5 +22,5 @@ __global__ void splitk_merge(const float* o_part, const float* m_part, const flo
     sum += w * o[s * D + d];
     total += w;
   }
-  out[row * D + d] = sum / total;
+  out[row * D + d] = total > 0.f ? sum / total : 0.f;
 }

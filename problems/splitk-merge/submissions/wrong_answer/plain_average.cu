@@ -1,6 +1,6 @@
 // problem: splitk-merge
 // Averages the segments.
-// expect-case: quarter
+// expect-case: two-segments
 // expect-mutant: plain_average
 #include "common.cuh"
 
