@@ -117,10 +117,42 @@ def test_each_file_names_its_source_lines_in_debug_mode():
     assert len(named) > 20
 
 
+def chain(location) -> list[tuple[str, int]]:
+    return [] if location is None else [(location.file, location.line), *chain(location.inlined_at)]
+
+
+def line_with(stem: str, text: str) -> int:
+    lines = (KERNELS / f"{stem}.cu").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+# In its middle mode NVRTC itself drops the caller.
+@pytest.mark.parametrize("mode", ["debug", "optimized"])
+def test_an_expanded_function_knows_its_caller(mode):
+    kernel = load(ptx("reduce_shuffle", mode)).kernels["warp_maxima"]
+    shuffles = [instruction for instruction in kernel.instructions if instruction.opcode == "shfl"]
+    assert shuffles
+    for instruction in shuffles:
+        own = [line for file, line in chain(instruction.location) if file == "reduce_shuffle.cu"]
+        assert own == [
+            line_with("reduce_shuffle", "value = fmaxf(value, __shfl_xor_sync"),
+            line_with("reduce_shuffle", "out[i] = warp_max(in[i])"),
+        ]
+
+
+def test_code_of_a_header_leads_back_to_the_kernel():
+    # Cooperative groups are expanded by the compiler: only the debug sections know from where.
+    for kernel in load(ptx("cooperative_groups", "debug")).kernels.values():
+        for instruction in kernel.instructions:
+            if instruction.opcode != "bra":
+                assert chain(instruction.location)[-1][0] == "cooperative_groups.cu"
+
+
 def test_a_large_kernel_costs_time_in_proportion_to_its_size():
     line = "$L{0}: add.s32 %r{1}, %r{2}, 1; @%p1 bra $L{0}; st.global.v2.u32 [%rd1+{0}], {{%r{1}, %r{2}}};\n"
     body = "".join(line.format(index, index % 900, (index + 7) % 900) for index in range(7000))
-    head = ".version 9.0 .target sm_90 .address_size 64 .entry k() { .reg .pred %p<2>; .reg .b32 %r<900>; .reg .b64 %rd<2>;"
+    head = ".version 9.0 .target sm_90 .address_size 64 .entry k() { "
+    head += ".reg .pred %p<2>; .reg .b32 %r<900>; .reg .b64 %rd<2>;"
     begin = time.perf_counter()
     assert len(load(f"{head} {body} ret; }}").kernels["k"].instructions) == 21_001
     # Half a second; anything quadratic takes minutes.

@@ -4,6 +4,7 @@ import struct
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
+from judge.backends.cpu.ptx.dwarf import chain_inlined
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.inline import build_kernel
 from judge.backends.cpu.ptx.parser import parse
@@ -36,6 +37,7 @@ def link(module: syntax.Module) -> ir.Module:
     for name, function in functions.items():
         if function.body is not None:
             routines[name] = resolve(function, layout.names, functions)
+            chain_inlined(routines[name], module.inlined)
     kernels = {
         name: build_kernel(function, routines)
         for name, function in functions.items()

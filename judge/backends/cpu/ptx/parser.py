@@ -11,6 +11,7 @@ from judge.backends.cpu.ir import Immediate, Location
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.cursor import NAME_START, clip
 from judge.backends.cpu.ptx.declarations import SPACES, Declarations
+from judge.backends.cpu.ptx.dwarf import inlined_ranges
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.instructions import Spelling, spell
 from judge.backends.cpu.ptx.lexer import END
@@ -58,9 +59,11 @@ class Parser(Declarations):
             ".alias": self.alias,
             ".pragma": self.skip_statement,
         }
+        sections: dict[str, str] = {}
         while tokens[self.at] is not END:
             token = tokens[self.at]
             if token.startswith(".section"):
+                sections[re.split(r"[\s{]+", token, maxsplit=2)[1]] = token
                 self.at += 1
             elif token in directives:
                 self.at += 1
@@ -69,6 +72,8 @@ class Parser(Declarations):
                 self.at += 1
             else:
                 self.declaration()
+        if ".debug_info" in sections:
+            self.result.inlined = inlined_ranges(sections.get(".debug_abbrev", ""), sections[".debug_info"], self.files)
         return self.result
 
     def version(self) -> None:

@@ -63,6 +63,7 @@ class _Resolver(Operands):
         self.scope = Scope(self.scope)
         for statement in function.body or ():
             self.statement(statement)
+        self.routine.labels = self.scope.labels
         self.land_branches()
         for parameter in self.calls:
             decide(self.routine, parameter)

@@ -110,6 +110,7 @@ Item = Draft | ParameterAccess | CallSite
 class Routine:
     """A function ready to be copied into kernels.
 
+    labels: index of the item each label of the outermost scope stands before.
     refusal: the first thing in it that only a GPU runs; it matters once a kernel gets there.
     """
 
@@ -122,6 +123,7 @@ class Routine:
     local: list[Storage] = field(default_factory=list)
     shared: dict[Storage, None] = field(default_factory=dict)
     callees: dict[str, ir.Location | None] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
     refusal: NotEmulatedError | None = None
 
     def register(self, name: str, type_: str) -> ir.Register:

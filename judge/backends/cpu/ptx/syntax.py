@@ -180,6 +180,15 @@ class Function:
 
 
 @dataclass(slots=True)
+class InlinedRange:
+    """Code between two labels that the compiler expanded from a function called at `call`."""
+
+    start: str
+    end: str
+    call: Location
+
+
+@dataclass(slots=True)
 class Module:
     version: tuple[int, int] = (0, 0)
     target: str = ""
@@ -187,3 +196,4 @@ class Module:
     variables: list[Variable] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    inlined: list[InlinedRange] = field(default_factory=list)
