@@ -19,8 +19,10 @@ from reference.softmax import exp_shifted, normalized
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
 
-_BLOCK_SCORES = 1 << 17
-"""Scores held at once: a block of rows this size stays in the L2 cache of a CPU core."""
+_BLOCK_SCORES = 1 << 19
+_BLOCK_ROWS = 128
+"""A block of rows holds so many scores, and no fewer rows: small enough for the cache of a CPU, large enough that
+a matrix product is worth the threads that BLAS starts for it."""
 
 
 def attention(
@@ -36,7 +38,7 @@ def attention(
     offset = keys - queries if diagonal is None else diagonal
     out = np.zeros((heads, queries, v.shape[2]))
     log_sums = np.full((heads, queries), -np.inf)
-    step = max(1, _BLOCK_SCORES // max(1, keys))
+    step = max(_BLOCK_ROWS, _BLOCK_SCORES // max(1, keys))
     for head in range(heads):
         kt = np.asarray(k[head], np.float64).T
         values = np.asarray(v[head], np.float64)

@@ -115,7 +115,7 @@ def minimum_bytes(case: Case, inputs: Arrays) -> int:
 
 def minimum_flops(case: Case, inputs: Arrays) -> int:
     """Two multiply-adds for each visible (query, key) pair and dimension."""
-    bh, n, d = inputs["Q"].shape
+    bh, n, d = (int(size) for size in inputs["Q"].shape)
     pairs = causal_pairs(n, n) if case.parameters["causal"] else n * n
     return 4 * bh * pairs * d
 
