@@ -103,7 +103,9 @@ def mul24(lw: Lowering, instruction: Instruction) -> None:
         product = lw.b.binary("lshr", product, const_int(16, "i64"))
     result = lw.b.resize(product, "i32")
     if instruction.opcode == "mad24":
-        result = lw.b.binary("add", result, lw.read(instruction.sources[2], "i32"))
+        addend = lw.read(instruction.sources[2], "i32")
+        saturates = "sat" in instruction.modifiers
+        result = lw.b.intrinsic("sadd.sat", result, addend) if saturates else lw.b.binary("add", result, addend)
     lw.write(instruction.destinations[0], result)
 
 
@@ -122,7 +124,7 @@ def mad(lw: Lowering, instruction: Instruction) -> None:
 
 
 def divide(lw: Lowering, instruction: Instruction) -> None:
-    """Integer division; by zero it gives all ones, and the remainder the dividend, as NVIDIA GPUs do."""
+    """Integer division; quotient and remainder by zero are all ones, as on NVIDIA GPUs."""
     type_ = _type(instruction)
     if is_float_type(type_):
         return float_binary(lw, instruction)
@@ -152,7 +154,7 @@ def divide(lw: Lowering, instruction: Instruction) -> None:
     if wants_quotient:
         return lw.write(instruction.destinations[0], b.select(is_zero, const_int(-1, elem), quotient), signed=signed)
     remainder = b.binary("sub", a, b.binary("mul", quotient, d))
-    return lw.write(instruction.destinations[0], b.select(is_zero, a, remainder), signed=signed)
+    return lw.write(instruction.destinations[0], b.select(is_zero, const_int(-1, elem), remainder), signed=signed)
 
 
 def _quotient_by_doubles(lw: Lowering, a: Value, d: Value, signed: bool) -> Value:
@@ -181,7 +183,12 @@ def min_max(lw: Lowering, instruction: Instruction) -> None:
         return float_binary(lw, instruction)
     if type_ in _PACKED:
         name = ("s" if type_.startswith("s") else "u") + instruction.opcode
-        return _packed(lw, instruction, lambda a, b: lw.b.intrinsic(name, a, b))
+
+        def each(a: Value, b: Value) -> Value:
+            chosen = lw.b.intrinsic(name, a, b)
+            return lw.b.intrinsic("smax", chosen, const_int(0, "i16")) if "relu" in instruction.modifiers else chosen
+
+        return _packed(lw, instruction, each)
     a, b = _operands(lw, instruction, _int(type_), _signed(type_))
     result = lw.b.intrinsic(("s" if _signed(type_) else "u") + instruction.opcode, a, b)
     if "relu" in instruction.modifiers:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT, SPACE_SLOTS, slot_base
-from judge.backends.cpu.ir import WIDTHS, Instruction, Operand
+from judge.backends.cpu.addresses import MODULE_SLOT, SLOT_SHIFT, SPACE_SLOTS, slot_base
+from judge.backends.cpu.ir import WIDTHS, Instruction
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import (
     directed,
@@ -25,6 +25,8 @@ _FP8 = {"e4m3x2", "e5m2x2"}
 
 
 def convert(lw: Lowering, instruction: Instruction) -> None:
+    if "pack" in instruction.modifiers:
+        return _pack_integers(lw, instruction)
     target, source = instruction.types[0], instruction.types[-1]
     if target in _FP8 or source in _FP8:
         return _convert_fp8(lw, instruction, target, source)
@@ -72,14 +74,10 @@ def _from_integer(lw: Lowering, instruction: Instruction, value: Value, source: 
     mode = next((m for m in instruction.modifiers if m in ("rz", "rm", "rp")), None)
     if target in ("f16", "bf16"):
         return _round_half(lw, _odd_double(lw, value, source), target, mode)
-    if mode is None:
-        result = b.cast("sitofp" if source.startswith("s") else "uitofp", value, storage_elem(target))
-        return saturate(lw, result) if "sat" in instruction.modifiers else result
-    if target == "f64":
-        return directed(lw, *_exact_sum(lw, value, source), mode)
-    odd = _odd_double(lw, value, source)
-    near = b.cast("fptrunc", odd, "float")
-    return directed(lw, near, b.binary("fsub", odd, b.cast("fpext", near, "double")), mode)
+    op = "sitofp" if source.startswith("s") else "uitofp"
+    elem = storage_elem(target)
+    result = b.cast(op, value, elem) if mode is None else directed(lw, op, mode, value, elem=elem)
+    return saturate(lw, result) if "sat" in instruction.modifiers else result
 
 
 def _exact_sum(lw: Lowering, value: Value, source: str) -> tuple[Value, Value]:
@@ -154,26 +152,23 @@ def _to_float(lw: Lowering, wide: Value, target: str, mode: str | None) -> Value
     if target == "f32":
         if wide.elem == "float":
             return wide
-        near = b.cast("fptrunc", wide, "float")
-        if mode is None:
-            return near
-        return directed(lw, near, b.binary("fsub", wide, b.cast("fpext", near, "double")), mode)
+        return b.cast("fptrunc", wide, "float") if mode is None else directed(lw, "fptrunc", mode, wide, elem="float")
     if mode is not None:
         return _directed_half(lw, wide if wide.elem == "double" else b.cast("fpext", wide, "double"), target, mode)
     return narrow(lw, wide, target)
 
 
 def _to_integer(lw: Lowering, value: Value, rounding: str, target: str) -> Value:
-    """Saturating; NaN gives 0 (and 0x8000... for 64-bit targets, as NVIDIA GPUs do)."""
+    """Saturating; NaN gives 0, or the top bit alone from f64 and to 64 bits (PTX ISA, cvt)."""
     b = lw.b
     whole = b.intrinsic(_TO_INTEGER[rounding], value)
     signed = target.startswith("s")
     elem = int_elem(WIDTHS[target])
     name = f"fpto{'s' if signed else 'u'}i.sat.{'v32' if whole.vec else ''}{elem}"
     result = b.intrinsic(name, whole, elem=elem)
-    if WIDTHS[target] == 64:
+    if WIDTHS[target] == 64 or value.elem == "double":
         nan = b.fcmp("uno", value, value)
-        result = b.select(nan, const_int(1 << 63, elem), result)
+        result = b.select(nan, const_int(1 << (WIDTHS[target] - 1), elem), result)
     return result
 
 
@@ -210,6 +205,23 @@ def _convert_pair(lw: Lowering, instruction: Instruction, target: str) -> None:
     lw.write(instruction.destinations[0], join(lw, parts[1], parts[0]))
 
 
+def _pack_integers(lw: Lowering, instruction: Instruction) -> None:
+    """cvt.pack.sat.TO.s32 d, a, b{, c}: a and b clamped side by side, c's low part above them."""
+    b = lw.b
+    target = instruction.types[0]
+    bits = WIDTHS[target]
+    low_mask = const_int((1 << bits) - 1, "i32")
+    parts = []
+    for source in instruction.sources[:2]:
+        value = lw.read(source, "i32")
+        parts.append(b.binary("and", _clamp(lw, value, "s32", target), low_mask))
+    result = b.binary("or", parts[1], b.binary("shl", parts[0], const_int(bits, "i32")))
+    if len(instruction.sources) > 2:
+        above = b.binary("shl", lw.read(instruction.sources[2], "i32"), const_int(2 * bits, "i32"))
+        result = b.binary("or", result, above)
+    lw.write(instruction.destinations[0], result)
+
+
 def _convert_fp8(lw: Lowering, instruction: Instruction, target: str, source: str) -> None:
     """fp8 pairs, a lane at a time through tables and the runtime's encoder."""
     b = lw.b
@@ -220,13 +232,12 @@ def _convert_fp8(lw: Lowering, instruction: Instruction, target: str, source: st
         for position in (0, 8):
             byte = b.resize(b.binary("lshr", packed, const_int(position, "i16")), "i8")
             parts.append(_call_lanes(lw, "judge_fp8_decode", b.resize(byte, "i32"), kind, "i32"))
+        if target != "f16x2":
+            raise lw.refuse(instruction)
         halves16 = [b.resize(p, "i16") for p in parts]
-        result = join(lw, *halves16)
-        if target not in ("f16x2",):
-            raise lw.refuse(instruction)
         if "relu" in instruction.modifiers:
-            raise lw.refuse(instruction)
-        return lw.write(instruction.destinations[0], result)
+            halves16 = [narrow(lw, relu(lw, widen(lw, h, "f16")), "f16") for h in halves16]
+        return lw.write(instruction.destinations[0], join(lw, *halves16))
     kind = 0 if target == "e4m3x2" else 1
     if source == "f32":
         values = [lw.read(s, "float") for s in instruction.sources[:2]]
@@ -246,7 +257,8 @@ def _convert_fp8(lw: Lowering, instruction: Instruction, target: str, source: st
 
 def _call_lanes(lw: Lowering, name: str, value: Value, kind: int, elem: str) -> Value:
     vector = lw.b.splat(value)
-    return Value(lw.b.call(vtype(elem, True), name, vector.typed, f"i32 {kind}"), elem, True)
+    result = Value(lw.b.call(vtype(elem, True), name, vector.typed, f"i32 {kind}"), elem, True)
+    return result if value.vec else lw.b.assign(f"extractelement {result.typed}, i64 0", elem)
 
 
 def convert_address(lw: Lowering, instruction: Instruction) -> None:
@@ -265,18 +277,10 @@ def is_space(lw: Lowering, instruction: Instruction) -> None:
     address = lw.read(instruction.sources[0], "i64")
     slot = lw.b.binary("lshr", address, const_int(SLOT_SHIFT, "i64"))
     if space == "global":
-        others = [SPACE_SLOTS[s] for s in ("shared", "local", "const", "param")]
-        result = const_int(1, "i1")
-        for other in others:
-            result = lw.b.binary("and", result, lw.b.icmp("ne", slot, const_int(other, "i64")))
+        result = lw.b.icmp("uge", slot, const_int(MODULE_SLOT, "i64"))
     else:
         result = lw.b.icmp("eq", slot, const_int(SPACE_SLOTS[space], "i64"))
     lw.write(instruction.destinations[0], result)
-
-
-def offset_of(lw: Lowering, operand: Operand) -> Value:
-    """The low 40 bits of an address operand."""
-    return lw.b.binary("and", lw.read(operand, "i64"), const_int(OFFSET_MASK, "i64"))
 
 
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from judge.backends.cpu.ir import Instruction, Operand
 from judge.backends.cpu.lowering.context import Lowering
-from judge.backends.cpu.lowering.values import Value, const_float, const_int, int_elem
+from judge.backends.cpu.lowering.values import Value, const_float, const_int, int_elem, vtype
 
 _ELEMS = {"f16": "i16", "bf16": "i16", "f32": "float", "f64": "double"}
 _PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
@@ -25,6 +25,7 @@ _EXP2 = [
     float.fromhex("0x1.444004p-13"),
 ]
 _SMALLEST_NORMAL = float.fromhex("0x1p-126")
+_SMALLEST_NORMAL_F64 = float.fromhex("0x1p-1022")
 
 Function = Callable[[Sequence[Value]], Value]
 
@@ -33,8 +34,15 @@ def is_float_type(type_: str) -> bool:
     return type_ in _ELEMS or type_ in _PAIRS
 
 
-def operate(lw: Lowering, instruction: Instruction, type_: str, each: Callable[[str, Sequence[Value]], Value]) -> None:
-    """Apply `each` (scalar PTX type, values in storage form) to the operands, both halves of a pair."""
+def operate(
+    lw: Lowering, instruction: Instruction, type_: str, compute: Callable[[str, Sequence[Value]], Value]
+) -> None:
+    """Apply `compute` (scalar PTX type, values in storage form) to the operands, both halves of a pair."""
+
+    def each(scalar: str, values: Sequence[Value]) -> Value:
+        result = compute(scalar, values)
+        return flush_half(lw, result) if "ftz" in instruction.modifiers and scalar == "f16" else result
+
     if type_ not in _PAIRS:
         values = [lw.read(s, _ELEMS[type_]) for s in instruction.sources]
         return lw.write(instruction.destinations[0], each(type_, values))
@@ -129,10 +137,11 @@ def two_sum(lw: Lowering, a: Value, c: Value) -> tuple[Value, Value]:
 
 
 def flush(lw: Lowering, value: Value) -> Value:
-    """.ftz: subnormal f32 values become zero of their sign."""
+    """.ftz: subnormal f32 (and, for the approximate f64 functions, f64) values become zero of their sign."""
     magnitude = lw.b.intrinsic("fabs", value)
-    small = lw.b.fcmp("olt", magnitude, const_float(_SMALLEST_NORMAL))
-    return lw.b.select(small, lw.b.intrinsic("copysign", const_float(0.0), value), value)
+    smallest = _SMALLEST_NORMAL if value.elem == "float" else _SMALLEST_NORMAL_F64
+    small = lw.b.fcmp("olt", magnitude, const_float(smallest, value.elem))
+    return lw.b.select(small, lw.b.intrinsic("copysign", const_float(0.0, value.elem), value), value)
 
 
 def saturate(lw: Lowering, value: Value) -> Value:
@@ -141,31 +150,50 @@ def saturate(lw: Lowering, value: Value) -> Value:
     return lw.b.intrinsic("minimumnum", raised, const_float(1.0, value.elem))
 
 
-def directed(lw: Lowering, near: Value, lost: Value, mode: str) -> Value:
-    """Move a result rounded to nearest one step so that it is rounded toward zero, down or up."""
+_ROUNDING = {"rz": 0, "rp": 2, "rm": 3}
+"""Operand of llvm.set.rounding."""
+
+
+def directed(lw: Lowering, op: str, mode: str, *operands: Value, elem: str | None = None) -> Value:
+    """An operation rounded toward zero (rz), up (rp) or down (rm), by the host's own rounding mode.
+
+    op: fadd, fsub, fmul, fdiv, fma, sqrt, fptrunc, sitofp or uitofp; elem: result type of a conversion.
+    """
+    vectors = [lw.b.splat(v) for v in operands]
+    source, target = vectors[0].elem, elem or vectors[0].elem
+    name = f"judge_{mode}_{op}_{source}_{target}"
+    result = vtype(target, True)
+    if name not in lw.functions:
+        suffix = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8"}
+        kinds = f"v32{suffix[target]}" + (f".v32{suffix[source]}" if elem else "")
+        callee = f"llvm.experimental.constrained.{op}.{kinds}"
+        types = ", ".join(v.type for v in vectors)
+        lw.b.declarations.add(f"declare {result} @{callee}({types}, metadata, metadata)")
+        lw.b.declarations.add("declare void @llvm.set.rounding(i32)")
+        names = [f"{v.type} %x{k}" for k, v in enumerate(vectors)]
+        lw.functions[name] = f"""
+define internal {result} @{name}({", ".join(names)}) noinline strictfp {{
+  call void @llvm.set.rounding(i32 {_ROUNDING[mode]})
+  %r = call {result} @{callee}({", ".join(names)}, metadata !"round.dynamic", metadata !"fpexcept.strict") strictfp
+  call void @llvm.set.rounding(i32 1)
+  ret {result} %r
+}}
+"""
+    value = Value(lw.b.call(result, name, *(v.typed for v in vectors)), target, True)
+    if any(v.vec for v in operands):
+        return value
+    return lw.b.assign(f"extractelement {value.typed}, i64 0", target)
+
+
+def flush_half(lw: Lowering, bits: Value) -> Value:
+    """.ftz of an f16 in storage form."""
     b = lw.b
-    elem = int_elem(near.bits)
-    bits = b.bitcast(near, elem)
-    zero = const_float(0.0, lost.elem)
-    positive = b.icmp("sge", bits, const_int(0, elem))
-    below, above = b.fcmp("olt", lost, zero), b.fcmp("ogt", lost, zero)
-    if mode == "rm":
-        condition, outward = below, b.binary("xor", positive, const_int(1, "i1"))
-    elif mode == "rp":
-        condition, outward = above, positive
-    else:
-        condition = b.select(positive, below, above)
-        outward = const_int(0, "i1")
-    is_zero = b.fcmp("oeq", near, const_float(0.0, near.elem))
-    step = b.select(outward, const_int(1, elem), const_int(-1, elem))
-    moved = b.binary("add", bits, step)
-    smallest = b.binary("or", const_int(1, elem), const_int((1 << (near.bits - 1)) if mode == "rm" else 0, elem))
-    moved = b.select(is_zero, smallest, moved)
-    return b.bitcast(b.select(condition, moved, bits), near.elem)
+    normal = b.icmp("ne", b.binary("and", bits, const_int(0x7C00, "i16")), const_int(0, "i16"))
+    return b.select(normal, bits, b.binary("and", bits, const_int(0x8000, "i16")))
 
 
 def _finish(lw: Lowering, instruction: Instruction, value: Value) -> Value:
-    if "ftz" in instruction.modifiers and value.elem == "float":
+    if "ftz" in instruction.modifiers and instruction.types[-1] not in ("f16", "f16x2"):
         value = flush(lw, value)
     if "sat" in instruction.modifiers:
         value = saturate(lw, value)
@@ -175,7 +203,8 @@ def _finish(lw: Lowering, instruction: Instruction, value: Value) -> Value:
 
 
 def relu(lw: Lowering, value: Value) -> Value:
-    return lw.b.intrinsic("maximumnum", value, const_float(0.0, value.elem))
+    """Negative to zero; NaN stays NaN."""
+    return lw.b.intrinsic("maximum", value, const_float(0.0, value.elem))
 
 
 def _mode(instruction: Instruction) -> str | None:
@@ -183,8 +212,10 @@ def _mode(instruction: Instruction) -> str | None:
 
 
 def _ready(lw: Lowering, instruction: Instruction, values: Sequence[Value], type_: str) -> list[Value]:
+    if "ftz" in instruction.modifiers and type_ == "f16":
+        values = [flush_half(lw, v) for v in values]
     wide = [widen(lw, v, type_) for v in values]
-    if "ftz" in instruction.modifiers and type_ == "f32":
+    if "ftz" in instruction.modifiers and type_ != "f16":
         wide = [flush(lw, v) for v in wide]
     return wide
 
@@ -199,30 +230,10 @@ def float_binary(lw: Lowering, instruction: Instruction) -> None:
         a, c = wide
         op = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}[instruction.opcode]
         mode = _mode(instruction)
-        result = lw.b.binary(op, a, c) if mode is None else _directed_binary(lw, op, a, c, mode)
+        result = lw.b.binary(op, a, c) if mode is None else directed(lw, op, mode, *lw.b.unify(a, c))
         return narrow(lw, _finish(lw, instruction, result), type_)
 
     operate(lw, instruction, instruction.types[-1], each)
-
-
-def _directed_binary(lw: Lowering, op: str, a: Value, c: Value, mode: str) -> Value:
-    b = lw.b
-    a, c = b.unify(a, c)
-    near = b.binary(op, a, c)
-    if op in ("fadd", "fsub"):
-        near, lost = two_sum(lw, a, c if op == "fadd" else b.assign(f"fneg {c.typed}", c.elem, c.vec))
-    elif a.elem == "float":
-        wide = [b.cast("fpext", v, "double") for v in (a, c)]
-        exact = b.binary("fmul", *wide) if op == "fmul" else b.binary("fdiv", *wide)
-        lost = b.binary("fsub", exact, b.cast("fpext", near, "double"))
-    elif op == "fmul":
-        minus = b.assign(f"fneg {near.typed}", near.elem, near.vec)
-        lost = b.intrinsic("fma", a, c, minus)
-    else:
-        minus = b.assign(f"fneg {near.typed}", near.elem, near.vec)
-        remainder = b.intrinsic("fma", minus, c, a)
-        lost = b.intrinsic("copysign", remainder, b.binary("fmul", remainder, c))
-    return directed(lw, near, lost, mode)
 
 
 def _min_max(lw: Lowering, instruction: Instruction, values: Sequence[Value]) -> Value:
@@ -247,7 +258,7 @@ def float_mad(lw: Lowering, instruction: Instruction) -> None:
         mode = _mode(instruction)
         if type_ in ("f16", "bf16"):
             return narrow(lw, _finish(lw, instruction, _odd_fma(lw, wide)), type_)
-        result = lw.b.intrinsic("fma", *wide) if mode is None else _directed_fma(lw, wide, mode)
+        result = lw.b.intrinsic("fma", *wide) if mode is None else directed(lw, "fma", mode, *lw.b.unify(*wide))
         return _finish(lw, instruction, result)
 
     operate(lw, instruction, instruction.types[-1], each)
@@ -260,29 +271,14 @@ def _odd_fma(lw: Lowering, values: Sequence[Value]) -> Value:
     return make_odd(lw, total, lost)
 
 
-def _directed_fma(lw: Lowering, values: Sequence[Value], mode: str) -> Value:
-    b = lw.b
-    values = b.unify(*values)
-    if values[0].elem == "float":
-        odd = _odd_fma(lw, values)
-        near = b.cast("fptrunc", odd, "float")
-        lost = b.binary("fsub", odd, b.cast("fpext", near, "double"))
-        return directed(lw, near, lost, mode)
-    near = b.intrinsic("fma", *values)
-    product = b.binary("fmul", values[0], values[1])
-    minus = b.assign(f"fneg {product.typed}", product.elem, product.vec)
-    product_lost = b.intrinsic("fma", values[0], values[1], minus)
-    total, lost = two_sum(lw, product, values[2])
-    difference = b.binary("fadd", b.binary("fsub", total, near), b.binary("fadd", lost, product_lost))
-    return directed(lw, near, difference, mode)
-
-
 def float_unary(lw: Lowering, instruction: Instruction) -> None:
     """abs and neg: bit operations, so that a NaN keeps its payload."""
     type_ = instruction.types[-1]
 
     def each(scalar: str, values: Sequence[Value]) -> Value:
         value = values[0]
+        if "ftz" in instruction.modifiers and scalar == "f16":
+            value = flush_half(lw, value)
         if "ftz" in instruction.modifiers and scalar == "f32":
             value = flush(lw, value)
         elem = int_elem(value.bits)
@@ -333,13 +329,9 @@ def _function(lw: Lowering, instruction: Instruction, x: Value) -> Value:
     if opcode == "ex2":
         return exp2(lw, x)
     if opcode == "sqrt":
-        root = lw.b.intrinsic("sqrt", x)
-        if mode is None:
-            return root
-        minus = lw.b.assign(f"fneg {root.typed}", root.elem, root.vec)
-        return directed(lw, root, lw.b.intrinsic("fma", minus, root, x), mode)
+        return lw.b.intrinsic("sqrt", x) if mode is None else directed(lw, "sqrt", mode, x)
     if opcode == "rcp":
-        return lw.b.binary("fdiv", one, x) if mode is None else _directed_binary(lw, "fdiv", one, x, mode)
+        return lw.b.binary("fdiv", one, x) if mode is None else directed(lw, "fdiv", mode, *lw.b.unify(one, x))
     if opcode == "rsqrt":
         if x.elem == "double":
             return lw.b.binary("fdiv", one, lw.b.intrinsic("sqrt", x))
@@ -367,7 +359,7 @@ def test_property(lw: Lowering, instruction: Instruction) -> None:
     b = lw.b
     x = lw.read(instruction.sources[0], _ELEMS[instruction.types[-1]])
     magnitude = b.intrinsic("fabs", x)
-    smallest = _SMALLEST_NORMAL if x.elem == "float" else float.fromhex("0x1p-1022")
+    smallest = _SMALLEST_NORMAL if x.elem == "float" else _SMALLEST_NORMAL_F64
     infinity = b.bitcast(const_int(0x7F800000 if x.elem == "float" else 0x7FF << 52, int_elem(x.bits)), x.elem)
     tests: dict[str, Callable[[], Value]] = {
         "finite": lambda: b.fcmp("olt", magnitude, infinity),

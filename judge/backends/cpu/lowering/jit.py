@@ -73,4 +73,4 @@ _ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwi
 
 def _with_attributes(text: str) -> str:
     """Let the code generator use whole 512-bit registers. A definition's head ends in `) {` or `noinline {`."""
-    return re.sub(r"(\)|noinline) \{$", rf"\1 {_ATTRIBUTES}", text, flags=re.MULTILINE)
+    return re.sub(r"(\)|noinline|strictfp) \{$", rf"\1 {_ATTRIBUTES}", text, flags=re.MULTILINE)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from judge.backends.cpu.ir import WIDTHS, Immediate, Instruction, Operand, Vector
 from judge.backends.cpu.lowering.context import Lowering
-from judge.backends.cpu.lowering.floats import flush, is_float_type, widen
+from judge.backends.cpu.lowering.floats import flush, flush_half, halves, is_float_type, join, widen
 from judge.backends.cpu.lowering.values import Value, const_float, const_int, float_elem, int_elem
 
 _ELEMS = {"f16": "i16", "bf16": "i16", "f32": "float", "f64": "double", "pred": "i1"}
@@ -96,7 +96,10 @@ def select_by_sign(lw: Lowering, instruction: Instruction) -> None:
 def compare(lw: Lowering, comparison: str, type_: str, sources: tuple[Operand, ...], *, ftz: bool) -> Value:
     """The i1 result of one PTX comparison of a scalar type."""
     if is_float_type(type_):
-        values = [widen(lw, lw.read(s, storage_elem(type_)), type_) for s in sources]
+        stored = [lw.read(s, storage_elem(type_)) for s in sources]
+        if ftz and type_ == "f16":
+            stored = [flush_half(lw, v) for v in stored]
+        values = [widen(lw, v, type_) for v in stored]
         if ftz and type_ == "f32":
             values = [flush(lw, v) for v in values]
         return lw.b.fcmp(_FLOAT[comparison], *values)
@@ -141,10 +144,10 @@ def _set_predicate_pair(lw: Lowering, instruction: Instruction, type_: str) -> N
 
 
 def _compare_pair(lw: Lowering, instruction: Instruction, type_: str) -> list[Value]:
-    from judge.backends.cpu.lowering.floats import halves
-
     first, second = (halves(lw, s) for s in instruction.sources[:2])
     scalar = type_.removesuffix("x2")
+    if "ftz" in instruction.modifiers and scalar == "f16":
+        first, second = ((flush_half(lw, low), flush_half(lw, high)) for low, high in (first, second))
     predicate = _FLOAT[_comparison(instruction)]
     return [
         lw.b.fcmp(predicate, widen(lw, a, scalar), widen(lw, b, scalar)) for a, b in zip(first, second, strict=True)
@@ -157,8 +160,6 @@ def set_value(lw: Lowering, instruction: Instruction) -> None:
     if type_ in ("f16x2", "bf16x2"):
         parts = _compare_pair(lw, instruction, type_)
         truths = [_truth(lw, p, type_.removesuffix("x2") if result_type == type_ else "u16") for p in parts]
-        from judge.backends.cpu.lowering.floats import join
-
         return lw.write(instruction.destinations[0], join(lw, *truths))
     ftz = "ftz" in instruction.modifiers
     result = compare(lw, _comparison(instruction), type_, instruction.sources[:2], ftz=ftz)
