@@ -18,7 +18,7 @@ def show(problem_id: ProblemArgument, format_: FormatOption = Format.TEXT) -> No
     if format_ is Format.JSON:
         say_json(_as_json(problem, statement))
         return
-    say(statement.rstrip() + "\n")
+    say(statement.rstrip() + "\n\n")
     say(_interface(problem))
 
 
