@@ -1,5 +1,7 @@
 """What the PTX front end says when it refuses a module."""
 
+import re
+
 from judge.backends.cpu.ir import Location
 from judge.errors import JudgeError
 
@@ -24,3 +26,18 @@ class NotEmulatedError(PtxError):
     def __init__(self, name: str, location: Location | None = None) -> None:
         super().__init__(f"not emulated: {name}, needs a GPU", location)
         self.name = name
+
+
+def readable_name(symbol: str) -> str:
+    """The identifiers of a mangled name: `_Z4facti` gives `fact`, `_ZN1B1fEf` gives `B::f`."""
+    match = re.match(r"_Z[KLS]*(N[KLS]*)?", symbol)
+    if match is None:
+        return symbol
+    at = match.end()
+    names: list[str] = []
+    while (length := re.compile(r"[1-9]\d{0,3}").match(symbol, at)) is not None and len(names) < 8:
+        at = length.end() + int(length[0])
+        names.append(symbol[length.end() : at])
+        if match[1] is None:
+            break
+    return "::".join(names) or symbol

@@ -2,7 +2,7 @@
 
 Each call is replaced by a copy of the callee with registers and local variables of its own. An
 argument that lives where the callee expects it is shared rather than copied: a callee never writes
-its own parameters. Recursion cannot be written out this way and is refused.
+its own `.param` inputs. Recursion cannot be written out this way and is refused.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.copier import Copier
-from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
+from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError, readable_name
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -50,7 +50,7 @@ class _Inliner:
         self.active: list[str] = []
         self.budget = MAX_INSTRUCTIONS
         if entry.clustered:
-            raise NotEmulatedError(f"thread block clusters (kernel {entry.name})", entry.location)
+            raise NotEmulatedError(f"thread block clusters (kernel {readable_name(entry.name)})", entry.location)
         routine = routines[entry.name]
         shared, static_bytes, self.shared_offsets = self.lay_out_shared(routine)
         parameters, parameter_bytes = lay_out_parameters(entry)
@@ -90,8 +90,8 @@ class _Inliner:
                 end = offsets[storage] + storage.size
         if end > MAX_STATIC_SHARED_BYTES:
             raise PtxError(
-                f"kernel {entry.name} has {end} bytes of static shared memory, at most {MAX_STATIC_SHARED_BYTES}: "
-                "use extern __shared__ and the launch's shared bytes for more"
+                f"kernel {readable_name(entry.name)} has {end} bytes of static shared memory, "
+                f"at most {MAX_STATIC_SHARED_BYTES}: use extern __shared__ and the launch's shared bytes for more"
             )
         dynamic = [storage for storage in ordered if storage.dynamic]
         # A dynamic array may ask for more than 16 bytes of alignment; the static part is padded to give it.
@@ -112,8 +112,6 @@ class _Inliner:
         bound_registers: parameters that live in the caller's registers, by index of the routine's own.
         bound_places: the same for parameters in local memory, (name, offset).
         """
-        if routine.refusal is not None:
-            raise routine.refusal
         self.active.append(routine.name)
         registers = self.fresh_registers(routine, bound_registers)
         places = dict(bound_places)
@@ -123,6 +121,9 @@ class _Inliner:
             if isinstance(parameter, Parameter) and parameter.register is None and parameter.storage not in places:
                 places[parameter.storage] = self.new_local(parameter.storage, call)
         copier = Copier(self.new_local, self.shared_offsets, registers, places, call)
+        if routine.refusal is not None:
+            index, name = routine.refusal
+            raise NotEmulatedError(name, copier.location(routine.items[index].location))
         starts: list[int] = []
         branches: list[int] = []
         last = len(routine.items) - 1
@@ -155,7 +156,9 @@ class _Inliner:
             raise self.too_large(f"{MAX_INSTRUCTIONS} instructions", location)
 
     def too_large(self, limit: str, location: ir.Location | None) -> PtxError:
-        return PtxError(f"the compiled kernel {self.active[0]} is too large: more than {limit}", location)
+        return PtxError(
+            f"the compiled kernel {readable_name(self.active[0])} is too large: more than {limit}", location
+        )
 
     def fresh_registers(self, routine: Routine, bound: dict[int, ir.Register]) -> list[ir.Register]:
         registers = []
@@ -177,10 +180,8 @@ class _Inliner:
         offset = align_up(self.local_bytes, storage.align)
         self.local_bytes = offset + storage.size
         if self.local_bytes > MAX_LOCAL_BYTES:
-            raise PtxError(
-                f"kernel {self.active[0]} needs more than {MAX_LOCAL_BYTES >> 10} KiB of local memory a thread",
-                location,
-            )
+            name, limit = readable_name(self.active[0]), MAX_LOCAL_BYTES >> 10
+            raise PtxError(f"kernel {name} needs more than {limit} KiB of local memory a thread", location)
         if len(self.local) >= MAX_LOCAL_VARIABLES:
             raise self.too_large(f"{MAX_LOCAL_VARIABLES} local variables", location)
         copies = self.copies[storage.name] = self.copies.get(storage.name, 0) + 1
@@ -198,7 +199,7 @@ class _Inliner:
             self.builtin(copier, site, location)
             return
         if site.callee in self.active:
-            raise NotEmulatedError(f"recursive function {site.callee}", location)
+            raise NotEmulatedError(f"recursive function {readable_name(site.callee)}", location)
         if len(self.active) >= MAX_CALL_DEPTH:
             raise PtxError(f"calls are nested deeper than {MAX_CALL_DEPTH}", location)
         skip = len(self.instructions) if site.guard is not None else None
@@ -243,7 +244,8 @@ class _Inliner:
         if home is not None:
             if isinstance(source, ir.Register):
                 mapped = copier.registers[source.index]
-                if mapped.type == home.type or (isinstance(actual, Parameter) and mapped.bits == home.bits):
+                shared = isinstance(actual, Parameter) and isinstance(formal, Parameter)
+                if (shared or result) and mapped.bits == home.bits:
                     registers[home.index] = mapped
                     return None
             fresh = registers[home.index] = self.new_register(home.name, home.type)
@@ -303,7 +305,7 @@ class _Inliner:
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
                 raise NotEmulatedError(f"{site.callee} of the device runtime", location)
-            raise PtxError(f"function {site.callee} is declared but has no body", location)
+            raise PtxError(f"function {readable_name(site.callee)} is declared but has no body", location)
         self.append(
             ir.Instruction(
                 "call",
@@ -326,7 +328,9 @@ def lay_out_parameters(entry: syntax.Function) -> tuple[tuple[ir.KernelParameter
         parameters.append(ir.KernelParameter(variable.name, offset, storage.size, storage.align))
         end = offset + storage.size
     if end > MAX_PARAMETER_BYTES:
-        raise PtxError(f"the parameters of kernel {entry.name} take {end} bytes, at most {MAX_PARAMETER_BYTES}")
+        raise PtxError(
+            f"the parameters of kernel {readable_name(entry.name)} take {end} bytes, at most {MAX_PARAMETER_BYTES}"
+        )
     return tuple(parameters), end
 
 

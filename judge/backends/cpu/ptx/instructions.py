@@ -270,9 +270,9 @@ def _check(text: str, opcode: str, modifiers: tuple[str, ...], form: Form, key: 
 _AXES = ("x", "y", "z", "w")
 _PLAIN_SPECIALS = """
 laneid warpid nwarpid smid nsmid gridid clock clock_hi clock64 globaltimer globaltimer_lo globaltimer_hi
-total_smem_size dynamic_smem_size aggr_smem_size reserved_smem_offset_begin reserved_smem_offset_end
-reserved_smem_offset_cap reserved_smem_offset_0 reserved_smem_offset_1
+total_smem_size dynamic_smem_size aggr_smem_size
 """
+RESERVED_SHARED_REGISTERS = frozenset(f"reserved_smem_offset_{name}" for name in ("begin", "end", "cap", "0", "1"))
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
     + [f"lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]

@@ -5,7 +5,7 @@ import struct
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.dwarf import chain_inlined
-from judge.backends.cpu.ptx.errors import PtxError
+from judge.backends.cpu.ptx.errors import PtxError, readable_name
 from judge.backends.cpu.ptx.inline import build_kernel
 from judge.backends.cpu.ptx.parser import parse
 from judge.backends.cpu.ptx.resolve import align_up, resolve, storage_of
@@ -142,9 +142,8 @@ class _Layout:
         if meaning is None:
             raise PtxError(f"variable {variable.name} holds the address of {value.name}, which is not defined")
         if isinstance(meaning, FunctionName):
-            self.names[variable.name] = Refused(
-                f"not emulated: pointer to function {value.name} in {variable.name}, needs a GPU"
-            )
+            pointer = f"pointer to function {readable_name(value.name)} in {readable_name(variable.name)}"
+            self.names[variable.name] = Refused(f"not emulated: {pointer}, needs a GPU")
             return False
         if isinstance(meaning, Storage | Refused):
             raise PtxError(f"variable {variable.name} holds the address of {value.name}, which has none here")

@@ -2,7 +2,7 @@
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
-from judge.backends.cpu.ptx.errors import NotEmulatedError
+from judge.backends.cpu.ptx.errors import NotEmulatedError, readable_name
 from judge.backends.cpu.ptx.routine import Draft, Operand, Parameter, Place, PlaceAddress, Storage
 from judge.backends.cpu.ptx.scope import FunctionName, Meaning, Names, Refused
 
@@ -24,9 +24,11 @@ class Operands(Names):
             return self.vector(operand, text)
         raise self.fail(f"malformed operand of {text}")
 
-    def symbol_value(self, meaning: "Meaning | ir.Special", name: str, offset: int, text: str, vector: bool) -> Operand:
+    def symbol_value(
+        self, meaning: "Meaning | ir.Special | ir.Immediate", name: str, offset: int, text: str, vector: bool
+    ) -> Operand:
         match meaning:
-            case ir.Special() if offset == 0:
+            case ir.Special() | ir.Immediate() if offset == 0:
                 return meaning
             case ir.Vector() if vector and offset == 0:
                 return meaning
@@ -39,7 +41,7 @@ class Operands(Names):
                 meaning.scalar = False
                 return Place(meaning.storage, offset)
             case FunctionName():
-                raise NotEmulatedError(f"pointer to function {meaning.name}", self.location)
+                raise NotEmulatedError(f"pointer to function {readable_name(meaning.name)}", self.location)
             case Refused():
                 raise self.fail(meaning.reason)
             case _:

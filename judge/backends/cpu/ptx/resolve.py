@@ -155,12 +155,12 @@ class _Resolver(Operands):
 
     def instruction(self, statement: syntax.Instruction) -> None:
         if statement.spelling.form is None:
-            self.refuse(NotEmulatedError(statement.spelling.text, self.location))
+            self.refuse(statement.spelling.text)
             return
         try:
             self.emulated(statement, statement.spelling, statement.spelling.form)
         except NotEmulatedError as error:
-            self.refuse(error)
+            self.refuse(error.name)
 
     def emulated(self, statement: syntax.Instruction, spelling: Spelling, form: Form) -> None:
         guard = self.guard(statement.guard)
@@ -192,15 +192,18 @@ class _Resolver(Operands):
                 if not isinstance(operand, str):
                     raise self.fail(f"malformed operand of {spelling.text}: a label is needed")
                 self.branches.append((len(self.routine.items), operand, self.scope))
+        if not self.routine.is_entry and opcode == "ld" and "param" in modifiers:
+            # Taking the address of a function's parameter puts it into local memory.
+            modifiers = tuple("local" if m == "param" else m for m in modifiers)
         fault = mismatch(opcode, modifiers, destinations, sources)
         if fault:
             raise self.fail(f"{spelling.text}: {fault}")
         self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
 
-    def refuse(self, error: NotEmulatedError) -> None:
+    def refuse(self, name: str) -> None:
         """Note what only a GPU runs; `trap` keeps the place of the statement."""
         if self.routine.refusal is None:
-            self.routine.refusal = error
+            self.routine.refusal = (len(self.routine.items), name)
         self.routine.items.append(Draft("trap", (), (), (), None, self.location))
 
     def guard(self, guard: syntax.Guard | None) -> ir.Guard | None:
@@ -217,12 +220,12 @@ class _Resolver(Operands):
         is_store = spelling.opcode == "st"
         memory, other = operands[0 if is_store else 1], operands[1 if is_store else 0]
         meaning = self.look_up(memory.base) if isinstance(memory, syntax.Memory) and memory.base else None
-        if isinstance(meaning, ir.Register) and not self.routine.is_entry:
-            raise self.fail(f"malformed operand of {spelling.text}: a parameter's name is needed")
         if not isinstance(meaning, Parameter):
             if is_store:
                 raise self.fail(f"malformed operand of {spelling.text}: not a parameter of a call")
             return False
+        if is_store and meaning in self.routine.parameters:
+            raise self.fail(f"{spelling.text} to {meaning.name}, which is an input of the function")
         assert isinstance(memory, syntax.Memory)
         operand: Operand | None
         if is_store:
@@ -244,7 +247,7 @@ class _Resolver(Operands):
         function = self.functions.get(statement.target)
         if function is None:
             if isinstance(self.find(statement.target), ir.Register):
-                self.refuse(NotEmulatedError("indirect call", self.location))
+                self.refuse("indirect call")
                 return
             raise self.fail(f"call of {statement.target}, which is not a function")
         if function.is_entry:
@@ -255,6 +258,9 @@ class _Resolver(Operands):
         )
         if len(results) != len(function.results) or len(arguments) != len(function.parameters):
             raise self.fail(f"call of {function.name} does not match its declaration")
+        variables = [argument for argument in (*results, *arguments) if isinstance(argument, Parameter)]
+        if len(set(variables)) < len(variables) and set(results) & set(variables):
+            raise self.fail(f"call of {function.name} uses one variable for a result and something else")
         self.routine.callees.setdefault(function.name, self.location)
         self.routine.items.append(CallSite(function.name, results, arguments, guard, self.location))
 

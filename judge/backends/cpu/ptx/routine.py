@@ -7,7 +7,6 @@ ones. Branch targets are indices into `items`, which the inliner moves.
 from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.ptx.errors import NotEmulatedError
 
 
 @dataclass(slots=True, eq=False)
@@ -111,7 +110,7 @@ class Routine:
     """A function ready to be copied into kernels.
 
     labels: index of the item each label of the outermost scope stands before.
-    refusal: the first thing in it that only a GPU runs; it matters once a kernel gets there.
+    refusal: (index of the item, name) of the first thing only a GPU runs; it matters once a kernel gets there.
     """
 
     name: str
@@ -124,7 +123,7 @@ class Routine:
     shared: dict[Storage, None] = field(default_factory=dict)
     callees: dict[str, ir.Location | None] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
-    refusal: NotEmulatedError | None = None
+    refusal: tuple[int, str] | None = None
 
     def register(self, name: str, type_: str) -> ir.Register:
         """A new register of this routine."""

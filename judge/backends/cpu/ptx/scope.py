@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
-from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, SPECIAL_REGISTERS
+from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, RESERVED_SHARED_REGISTERS, SPECIAL_REGISTERS
 from judge.backends.cpu.ptx.routine import Parameter, Routine, Storage
 
+RESERVED_SHARED_OFFSET = 1 << 24
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})", re.ASCII)
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 _SPECIALS = {f"%{name}": ir.Special(name) for name in SPECIAL_REGISTERS}
+# The system's own part of shared memory: only passed on, by cooperative groups. It lies past all a kernel can have.
+_RESERVED_SHARED = {f"%{name}": ir.Immediate(RESERVED_SHARED_OFFSET) for name in RESERVED_SHARED_REGISTERS}
 _GPU_ONLY_SPECIALS = {f"%{name}" for name in GPU_ONLY_SPECIAL_REGISTERS}
 
 
@@ -85,13 +88,15 @@ class Names:
             scope = scope.parent
         return None
 
-    def look_up(self, name: str) -> "Meaning | ir.Special":
+    def look_up(self, name: str) -> "Meaning | ir.Special | ir.Immediate":
         meaning = self.find(name)
         if meaning is not None:
             return meaning
         special = _SPECIALS.get(name)
         if special is not None:
             return special
+        if name in _RESERVED_SHARED:
+            return _RESERVED_SHARED[name]
         if name in _GPU_ONLY_SPECIALS:
             raise NotEmulatedError(name, self.location)
         base, dot, component = name.rpartition(".")

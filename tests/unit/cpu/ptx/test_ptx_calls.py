@@ -3,6 +3,7 @@
 import pytest
 
 from judge.backends.cpu.ptx import PtxError, load
+from judge.backends.cpu.ptx.errors import readable_name
 from tests.unit.cpu.ptx.ptx_text import HEADER, kernel, line, lines, module
 
 
@@ -158,7 +159,12 @@ def test_a_result_in_memory_from_a_register():
 
 def test_register_parameters():
     callee = ".func (.reg .b32 out) f(.reg .b32 a, .reg .b32 b) { add.s32 out, a, b; ret; }"
-    assert lines("call (%r3), f, (%r1, 7);", before=callee) == ["mov.b32 b = 7", "add.s32 %r3 = %r1, b"]
+    # A function may write its registers: they are copies.
+    assert lines("call (%r3), f, (%r1, 7);", before=callee) == [
+        "mov.b32 a = %r1",
+        "mov.b32 b = 7",
+        "add.s32 %r3 = a, b",
+    ]
 
 
 def test_a_return_in_the_middle_goes_to_the_end_of_the_copy():
@@ -270,8 +276,39 @@ def test_calls_that_do_not_match_their_declaration():
     assert "does not match" in refusal("call f;", callee)
     wrong = call("f", [(".b64 {}", "st.param.b64 [{}+0], %rd1;")], results=".b32 {}")
     assert "parameter a has 4 bytes, its argument 8" in refusal(wrong, callee)
+    stored = ".func f(.param .b32 a) { .reg .b32 %r<2>; st.param.b32 [a], %r1; ret; }"
+    assert "which is an input of the function" in refusal("", stored)
+    both = "{ .param .b32 x; call (x), f, (x); }"
+    assert "one variable for a result and something else" in refusal(both, callee)
     outside = ".func f(.param .b32 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; ret; }"
     assert "lies outside of parameter a" in refusal("", outside)
+
+
+def test_mangled_names_are_said_as_in_the_source():
+    assert "recursive function fact," in refusal("call _Z4facti;", ".func _Z4facti() { call _Z4facti; ret; }")
+    assert [readable_name(name) for name in ("k", "_ZN1B1fEf", "_ZN2ab3cdeILi4EE1xEv", "_Z99x", "_Z", "_ZL3sumPf")] == [
+        "k",
+        "B::f",
+        "ab::cde",
+        "x",
+        "_Z",
+        "sum",
+    ]
+
+
+def test_what_needs_a_gpu_is_placed_where_it_was_called():
+    before = ".func g() { .loc 2 5 1\n wgmma.fence.sync.aligned; ret; } .func f() { .loc 1 20 1\n call g; ret; }"
+    text = module(".loc 1 30 1\n call f;", before=before) + '\n.file 1 "/tmp/a.cu"\n.file 2 "/usr/include/b.h"\n'
+    with pytest.raises(PtxError) as caught:
+        load(text)
+    assert location(caught.value.location) == [("b.h", 5), ("a.cu", 20), ("a.cu", 30)]
+
+
+def test_reading_a_parameter_through_its_address():
+    callee = """.func f(.param .align 4 .b8 p[8]) { .reg .b64 %rd<3>; .reg .b32 %r<2>;
+    mov.b64 %rd1, p; ld.param.u32 %r1, [%rd1+4]; ret; }"""
+    text = call("f", [(".align 4 .b8 {}[8]", "st.param.v2.b32 [{}+0], {{%r1, %r2}};")])
+    assert lines(text, before=callee)[1:] == ["mov.b64 %rd1 = local:param0@0", "ld.local.u32 %r1 = [%rd1+4]"]
 
 
 def test_an_alias_names_the_same_function():
