@@ -286,9 +286,8 @@ class Parser(Declarations):
 
     def instruction(self, guard: syntax.Guard | None) -> syntax.Statement:
         tokens = self.tokens
-        text = tokens[self.at]
         start = self.at
-        self.at += 1
+        text = self.take()
         while tokens[self.at][0] == ".":
             text += tokens[self.at]
             self.at += 1

@@ -98,6 +98,7 @@ def test_refused_with_the_source_line(body, message):
         (HEADER + ".entry k() { ret; } .entry k() { ret; }", "k is defined twice"),
         (HEADER + ".func k(); .entry k() { ret; }", "both as .entry and as .func"),
         (HEADER + ".entry k() { add.s32", "ends in the middle of a statement"),
+        (HEADER + ".entry k() { @%p1", "ends in the middle of a statement"),
         (HEADER + ".entry k() " + "{" * 100, "nested deeper than 64"),
         (HEADER + ".entry k(.reg .b32 a) { ret; }", "'.reg' in a parameter list"),
         (HEADER + ".global .b32 x; .global .b32 x;", "x is declared twice"),
