@@ -1,0 +1,115 @@
+"""The process in which NVRTC runs, once: `python judge/compiler/box.py FD KIND`. Run as a script.
+
+    load NVRTC, compile a trifle -> limits -> seals -> "ready" -> request -> answer -> end
+
+From "ready" on no path can be opened, so no source can read a file of the host; whatever happens to
+the process then is the source's doing. Run as a script, not with -m, so that the package's own
+imports (which take longer than a compilation) stay out.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from judge.sandbox.frames import PeerGone, receive_frame, send_frame
+from judge.sandbox.limits import ProcessLimits, apply_limits
+from judge.sandbox.seccomp import SealError, seal_network, seal_paths
+
+REQUEST_CAP_BYTES = 256 << 20
+LOG_CAP_BYTES = 512 << 10
+TRIFLE = 'extern "C" __global__ void trifle(float* x) { x[0] = 1.0f; }'
+WARM_UP_OPTIONS = {"ptx": ("--gpu-architecture=compute_90", "-G"), "cubin": ("--gpu-architecture=sm_90",)}
+
+UNUSABLE = 3
+_PR_SET_PDEATHSIG = 1
+
+
+def main(descriptor: int, kind: str) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, 4096)
+    os.chdir("/")
+    channel = socket.socket(fileno=descriptor)
+    channel.setblocking(True)
+    try:
+        from cupy_backends.cuda.libs import nvrtc
+    except ImportError as error:
+        sys.exit(f"NVRTC cannot be loaded: {error}")
+    _compile(nvrtc, TRIFLE, "trifle.cu", WARM_UP_OPTIONS[kind], (), (), (), kind)
+    limits, _ = receive_frame(channel, REQUEST_CAP_BYTES)
+    apply_limits(ProcessLimits(**limits["limits"]))
+    try:
+        seal_network()
+        seal_paths()
+    except SealError as error:
+        sys.stderr.write(f"the compiler's process cannot be sealed: {error}\n")
+        sys.stderr.flush()
+        os._exit(UNUSABLE)
+    send_frame(channel, {"type": "ready", "nvrtc": list(nvrtc.getVersion())})
+    request, blobs = receive_frame(channel, REQUEST_CAP_BYTES)
+    answer, image, log = _compile(
+        nvrtc,
+        blobs[0].decode(),
+        request["source_name"],
+        tuple(request["options"]),
+        tuple(request["name_expressions"]),
+        tuple(name.encode() for name in request["headers"]),
+        tuple(blobs[1:]),
+        kind,
+    )
+    send_frame(channel, {"type": "compiled", **answer}, [image, log])
+
+
+def _compile(
+    nvrtc: Any,
+    source: str,
+    name: str,
+    options: tuple[str, ...],
+    name_expressions: tuple[str, ...],
+    header_names: tuple[bytes, ...],
+    headers: tuple[bytes, ...],
+    kind: str,
+) -> tuple[dict[str, Any], bytes, bytes]:
+    """(answer, image, log) of one compilation."""
+    program = nvrtc.createProgram(source, name, headers, header_names)
+    failure = ""
+    image: bytes = b""
+    lowered: dict[str, str] = {}
+    try:
+        for expression in name_expressions:
+            nvrtc.addNameExpression(program, expression)
+        nvrtc.compileProgram(program, options)
+        lowered = {expression: nvrtc.getLoweredName(program, expression) for expression in name_expressions}
+        image = nvrtc.getPTX(program) if kind == "ptx" else nvrtc.getCUBIN(program)
+    except nvrtc.NVRTCError as error:
+        failure = str(error)
+    return (
+        {"failure": failure, "lowered": lowered},
+        image.rstrip(b"\0") if kind == "ptx" else image,
+        _log(nvrtc, program),
+    )
+
+
+def _log(nvrtc: Any, program: Any) -> bytes:
+    try:
+        log = nvrtc.getProgramLog(program).encode()
+    except UnicodeDecodeError as error:
+        # NVRTC cut a character in two; the bytes are still the log.
+        log = error.object
+    except nvrtc.NVRTCError:
+        log = b""
+    if len(log) <= LOG_CAP_BYTES:
+        return bytes(log)
+    return log[:LOG_CAP_BYTES] + b"\n[log cut]\n"
+
+
+if __name__ == "__main__":
+    try:
+        main(int(sys.argv[1]), sys.argv[2])
+    except PeerGone:
+        pass
+    # Leave without NVRTC's and Python's farewells; nothing is to be saved.
+    os._exit(0)

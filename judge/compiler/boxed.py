@@ -1,0 +1,139 @@
+"""The trusted side of the compile box: starts it, feeds it, and says what its death means."""
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import judge
+from judge.compiler.headers import HeaderSet
+from judge.compiler.target import Target
+from judge.errors import MachineError
+from judge.sandbox.frames import FrameError, OutOfTime, PeerGone, receive_frame, send_frame
+from judge.worker.logs import LogDrain
+
+START_LIMIT_S = 60.0
+ANSWER_CAP_BYTES = 256 << 20
+_BOX = Path(__file__).parent / "box.py"
+_PASSED_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the box said. failure: NVRTC's error name, empty on success.
+
+    limit: why there is no answer - "time", "memory" or "crash"; None when there is one.
+    """
+
+    failure: str = ""
+    image: bytes = b""
+    log: str = ""
+    lowered: dict[str, str] = dataclasses.field(default_factory=dict)
+    limit: str | None = None
+
+
+class Box:
+    """One box, started at once and used once; a context manager that leaves no process behind."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._home = Path(tempfile.mkdtemp(prefix="judge-compile-"))
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-s", str(_BOX), str(theirs.fileno()), target.kind],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                cwd=self._home,
+                env=_environment(self._home),
+            )
+        ours.setblocking(False)
+        self._channel = ours
+        assert self._process.stdout is not None
+        self._printed = LogDrain(self._process.stdout)
+
+    def __enter__(self) -> "Box":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._channel.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def compile(self, source: str, source_name: str, name_expressions: Sequence[str], headers: HeaderSet) -> Answer:
+        """Compile once.
+
+        Raises MachineError when the box does not come up or answers what no box of ours would.
+        """
+        self._wait_until_sealed()
+        deadline = time.monotonic() + self._target.wall_limit_s
+        request = {
+            "options": self._target.options,
+            "source_name": source_name,
+            "name_expressions": list(name_expressions),
+            "headers": list(headers.files),
+        }
+        try:
+            send_frame(self._channel, request, [source.encode(), *headers.files.values()], deadline)
+            answer, blobs = receive_frame(self._channel, ANSWER_CAP_BYTES, deadline)
+            image, log = blobs
+            lowered = {str(name): str(symbol) for name, symbol in answer["lowered"].items()}
+            failure = str(answer["failure"])
+        except OutOfTime:
+            return Answer(limit="time")
+        except PeerGone:
+            return self._died()
+        except (FrameError, ValueError, KeyError, AttributeError) as error:
+            raise MachineError(f"the compiler's process gave no valid answer: {error}") from error
+        limit = "memory" if "OUT_OF_MEMORY" in failure else None
+        return Answer(failure, image, log.decode("utf-8", "replace"), lowered, limit)
+
+    def _wait_until_sealed(self) -> None:
+        deadline = time.monotonic() + START_LIMIT_S
+        try:
+            send_frame(self._channel, {"limits": dataclasses.asdict(self._target.limits)}, (), deadline)
+            receive_frame(self._channel, 1 << 16, deadline)
+        except (OutOfTime, PeerGone, FrameError) as error:
+            last = self._printed.text().strip().rpartition("\n")[2]
+            raise MachineError(f"the compiler did not start: {last or type(error).__name__}") from error
+
+    def _died(self) -> Answer:
+        """The sealed box ended without an answer: the source took more than it may."""
+        try:
+            code = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            return Answer(limit="crash")
+        printed = self._printed.text()
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            return Answer(limit="time", log=printed)
+        memory = code == -signal.SIGABRT or "out of memory" in printed.lower() or "MemoryError" in printed
+        return Answer(limit="memory" if memory else "crash", log=printed)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Nothing of the user's environment but what finds the libraries; the source could not read it anyway."""
+    package_root = str(Path(judge.__file__).parent.parent)
+    inherited = os.environ.get("PYTHONPATH", "")
+    return {
+        **{name: os.environ[name] for name in _PASSED_ENVIRONMENT if name in os.environ},
+        "PYTHONPATH": os.pathsep.join([package_root, *filter(None, inherited.split(os.pathsep))]),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -1,0 +1,134 @@
+"""From a translation unit to a compilation.
+
+    headers -> key -> cache, or box -> clean log -> resources -> cache
+
+Only sound answers of the compiler are kept, failures included; a limit that was hit is not, because it
+depends on the machine's load.
+"""
+
+import hashlib
+import json
+import re
+import time
+from dataclasses import dataclass
+
+from judge.compiler.boxed import Answer, Box
+from judge.compiler.cache import DiskCache, default_folder
+from judge.compiler.headers import HeaderSet, headers_for
+from judge.compiler.log import clean_log, limit_message
+from judge.compiler.resources import has_kernel, kernel_resources
+from judge.compiler.target import Target
+from judge.compiler.versions import toolkit_version
+from judge.records import CompileMessage, KernelResources
+from judge.submission.unit import TranslationUnit
+
+_FORMAT = "module 1"
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """image: PTX text or cubin, empty unless ok. lowered: symbol of each name expression.
+
+    log: what the compiler said, in the submission's lines, at most 64 KiB, safe to print. messages:
+    the same as records. seconds: wall time, the cache included. timed_out: ended at the time limit.
+    """
+
+    ok: bool
+    image: bytes
+    lowered: dict[str, str]
+    log: str
+    messages: tuple[CompileMessage, ...]
+    seconds: float
+    cached: bool
+    kernels: tuple[KernelResources, ...]
+    timed_out: bool = False
+
+
+def compile_unit(unit: TranslationUnit, target: Target, cache: DiskCache | None = None) -> Compilation:
+    """Compile a unit.
+
+    A source that does not compile, or takes more than a compiler may, is an answer (ok False), not an
+    exception. Raises MachineError when the compiler itself cannot run here.
+    """
+    started = time.monotonic()
+    disk = cache if cache is not None else DiskCache(default_folder())
+    headers = headers_for(unit.source, disk)
+    key = _key(unit, target, headers)
+    answer = _stored(disk.read(key)) if key is not None else None
+    cached = answer is not None
+    if answer is None:
+        with Box(target) as box:
+            answer = box.compile(unit.source, unit.source_name, unit.name_expressions, headers)
+        if key is not None and answer.limit is None:
+            disk.write(key, _storable(answer))
+    return _compilation(unit, target, answer, time.monotonic() - started, cached=cached)
+
+
+def _compilation(unit: TranslationUnit, target: Target, answer: Answer, seconds: float, *, cached: bool) -> Compilation:
+    if answer.limit is not None:
+        message = CompileMessage(message=limit_message(answer.limit, target.wall_limit_s))
+        log = f"{unit.submission.name}: error: {message.message}\n"
+        return Compilation(False, b"", {}, log, (message,), seconds, cached, (), timed_out=answer.limit == "time")
+    failed = bool(answer.failure)
+    clean = clean_log(answer.log, unit, failed=failed)
+    if failed:
+        return Compilation(False, b"", {}, clean.text, clean.messages, seconds, cached, ())
+    missing = _not_kernels(unit, target, answer)
+    if missing:
+        log = "".join(f"{unit.submission.name}: error: {message.message}\n" for message in missing)
+        return Compilation(False, b"", {}, log, missing, seconds, cached, ())
+    kernels: tuple[KernelResources, ...] = ()
+    if target.kind == "cubin":
+        kernels = kernel_resources(answer.image, answer.log, answer.lowered, target.arch)
+    return Compilation(True, answer.image, answer.lowered, clean.text, clean.messages, seconds, cached, kernels)
+
+
+def _not_kernels(unit: TranslationUnit, target: Target, answer: Answer) -> tuple[CompileMessage, ...]:
+    """Launched names that are no kernels of the image."""
+    if target.kind == "ptx":
+        entries = set(re.findall(rb"\.entry\s+([\w$]+)", answer.image))
+        absent = {name for name, symbol in answer.lowered.items() if symbol.encode() not in entries}
+    else:
+        absent = {name for name, symbol in answer.lowered.items() if not has_kernel(answer.image, symbol)}
+    messages = {}
+    for plan in unit.plans:
+        for line, kernel in zip(unit.submission.launches, plan.kernels, strict=True):
+            if kernel in absent:
+                text = f"{line.kernel_name} is not a kernel. Mark it __global__ to launch it"
+                messages[line.line, text] = CompileMessage(line=line.line, column=line.kernel.column, message=text)
+    return tuple(messages.values())
+
+
+def _key(unit: TranslationUnit, target: Target, headers: HeaderSet) -> str | None:
+    """The name of a compilation in the cache; None when the compiler's version is unknown."""
+    version = toolkit_version()
+    if version is None:
+        return None
+    parts = [
+        _FORMAT,
+        version,
+        target.kind,
+        *target.options,
+        headers.digest,
+        unit.source_name,
+        *unit.name_expressions,
+        unit.source,
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _storable(answer: Answer) -> bytes:
+    head = json.dumps({"failure": answer.failure, "log": answer.log, "lowered": answer.lowered}).encode()
+    return len(head).to_bytes(4, "little") + head + answer.image
+
+
+def _stored(data: bytes | None) -> Answer | None:
+    """None for bytes that are no answer of ours."""
+    if data is None or len(data) < 4:
+        return None
+    size = int.from_bytes(data[:4], "little")
+    try:
+        head = json.loads(data[4 : 4 + size])
+        return Answer(str(head["failure"]), data[4 + size :], str(head["log"]), dict(head["lowered"]))
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,2 @@
+// assert.h for device code: NVRTC has assert built in.
+#pragma once

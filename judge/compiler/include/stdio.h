@@ -1,0 +1,2 @@
+// stdio.h for device code: NVRTC has printf built in.
+#pragma once

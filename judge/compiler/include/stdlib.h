@@ -1,0 +1,2 @@
+// stdlib.h for device code: NVRTC has abs, malloc and free built in.
+#pragma once

@@ -1,0 +1,2 @@
+// string.h for device code: NVRTC has memcpy and memset built in.
+#pragma once

@@ -1,0 +1,380 @@
+"""What a submitter reads of a compilation: their lines, their columns, their names.
+
+Messages about the planning kernels are turned back into messages about the launch lines; what only
+follows from another error is dropped; nothing of the host or of the judge's own code is shown.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judge.compiler.diagnostics import Diagnostic, parse_log
+from judge.records import CompileMessage
+from judge.submission.comments import code_only
+from judge.submission.model import Expression, LaunchLine
+from judge.submission.unit import DEFAULT_LAUNCH_FILE, PLAN_FILE, SOURCE_NAME, TranslationUnit
+from judge.worker.logs import inert
+
+LOG_CAP_BYTES = 64 * 1024
+MESSAGE_CAP = 1000
+MAX_MESSAGES = 100
+MAX_CONTEXT = 6
+CUT_NOTICE = "[log cut at 64 KiB]\n"
+
+_UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+_COUNTS = re.compile(r"judge_plan_takes=(-?\d+), judge_plan_given=(\d+)\].*?of judge-plan-(\d+)", re.DOTALL)
+_PARAMETER_TYPE = re.compile(r'"judge_plan_parameter<.*?>::type" \(aka "([^"]*)"\)')
+_CONVERSION = re.compile(r"cannot be used to initialize|no suitable (?:user-defined )?con(?:version|structor)")
+_NO_MARK = re.compile(r"A (function|namespace scope variable) without (?:execution|memory) space annotations")
+_HOST_MARK = re.compile(r"A function explicitly marked as a __host__ function")
+_NOT_A_KERNEL = re.compile(r'non-__global__.*Input name expression was: "\s*([^"]*?)\s*"')
+_INTERNAL = re.compile(r"judge_plan|judge-plan|nv_mangled_name|__nv_name_map")
+_NAME_AT = re.compile(r"~?[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class CleanLog:
+    """messages: in the order of the compiler, the first error first. text: at most 64 KiB, inert."""
+
+    messages: tuple[CompileMessage, ...]
+    text: str
+
+
+def clean_log(log: str, unit: TranslationUnit, *, failed: bool) -> CleanLog:
+    """The log of a compilation of the unit in the submitter's terms."""
+    cleaner = _Cleaner(unit, parse_log(log))
+    messages, context = cleaner.run()
+    if failed and not any(message.severity == "error" for message in messages):
+        messages.append(CompileMessage(message="the compiler refused the source and gave no reason"))
+        context.append(())
+    return CleanLog(tuple(messages), _text(messages, context, unit))
+
+
+def limit_message(limit: str, wall_limit_s: float) -> str:
+    """What a compilation that ended at a limit is told."""
+    if limit == "time":
+        return (
+            f"compile limit: the compiler did not finish within {wall_limit_s:g} s. Look for templates, macros or "
+            "constant expressions that grow without end, and unroll less"
+        )
+    if limit == "memory":
+        return (
+            "compile limit: the compiler ran out of memory on this source. Look for templates, macros or arrays that "
+            "grow without end"
+        )
+    return "compile limit: the compiler broke down on this source. Simplify deeply nested or generated code"
+
+
+class _Cleaner:
+    def __init__(self, unit: TranslationUnit, diagnostics: Sequence[Diagnostic]) -> None:
+        self._unit = unit
+        self._submission = unit.submission
+        self._diagnostics = diagnostics
+        self._lines = self._submission.source.split("\n")
+        self._messages: list[CompileMessage] = []
+        self._context: list[tuple[str, ...]] = []
+        self._seen: set[tuple[int | None, int | None, str]] = set()
+        self._counted: dict[int, tuple[int, int]] = {}
+        self._kernel_errors: set[int] = set()
+
+    def run(self) -> tuple[list[CompileMessage], list[tuple[str, ...]]]:
+        self._unclosed()
+        self._survey()
+        previous_kept = False
+        for diagnostic in self._diagnostics:
+            if diagnostic.severity in ("note", "remark"):
+                if previous_kept and self._is_users(diagnostic):
+                    self._add(diagnostic.line, diagnostic.column, diagnostic.message, "note")
+                continue
+            before = len(self._messages)
+            self._take(diagnostic)
+            previous_kept = len(self._messages) > before
+        self._argument_counts()
+        self._last_resort()
+        return self._messages, self._context
+
+    def _unclosed(self) -> None:
+        """A brace that is never closed swallows the planning kernels; the brace itself is the message."""
+        errors = any(diagnostic.severity == "error" for diagnostic in self._diagnostics)
+        code = code_only(self._submission.device_source)
+        if not errors or re.search(r"^[ \t]*#[ \t]*(?:else|elif)", code, re.MULTILINE):
+            return
+        opened: list[int] = []
+        for match in re.finditer(r"[{}]", code):
+            if match.group() == "{":
+                opened.append(match.start())
+            elif opened:
+                opened.pop()
+        if opened:
+            at = opened[-1]
+            line, column = code.count("\n", 0, at) + 1, at - code.rfind("\n", 0, at)
+            self._add(line, column, 'this "{" is never closed: a "}" is missing', "error")
+
+    def _survey(self) -> None:
+        """Find what decides about other messages: argument counts, and launches whose kernel has an error."""
+        for diagnostic in self._diagnostics:
+            text = " ".join((diagnostic.message, *diagnostic.context))
+            for takes, given, launch in _COUNTS.findall(text):
+                self._counted.setdefault(int(launch), (int(takes), int(given)))
+            if diagnostic.severity != "error":
+                continue
+            if diagnostic.file.startswith(f"{PLAN_FILE}-") and "instance of" in diagnostic.message:
+                self._kernel_errors.add(int(diagnostic.file.rpartition("-")[2]))
+            for launch, line in enumerate(self._submission.launches):
+                if self._at(diagnostic, line.line) and _within(diagnostic.column, line.kernel):
+                    self._kernel_errors.add(launch)
+            if match := _NOT_A_KERNEL.search(diagnostic.message):
+                self._kernel_errors.update(self._launches_of(match.group(1)))
+
+    def _launches_of(self, name: str) -> list[int]:
+        squeezed = name.replace(" ", "")
+        return [
+            launch
+            for plan in self._unit.plans
+            for launch, kernel in enumerate(plan.kernels)
+            if kernel.replace(" ", "") == squeezed
+        ]
+
+    def _at(self, diagnostic: Diagnostic, line: int | None) -> bool:
+        if line is None:
+            return diagnostic.file.endswith(DEFAULT_LAUNCH_FILE)
+        return diagnostic.file == SOURCE_NAME and diagnostic.line == line
+
+    def _is_users(self, diagnostic: Diagnostic) -> bool:
+        return diagnostic.file == SOURCE_NAME and not _INTERNAL.search(diagnostic.message)
+
+    def _take(self, diagnostic: Diagnostic) -> None:
+        for launch, line in enumerate(self._submission.launches):
+            if self._at(diagnostic, line.line):
+                self._about_launch(diagnostic, launch, line)
+                return
+        if diagnostic.file == SOURCE_NAME:
+            self._about_source(diagnostic)
+        elif diagnostic.file.startswith(PLAN_FILE):
+            self._about_plan(diagnostic)
+        elif diagnostic.file == "__nv_name_map":
+            if match := _NOT_A_KERNEL.search(diagnostic.message):
+                for launch in dict.fromkeys(self._launches_of(match.group(1))):
+                    name = self._submission.launches[launch].kernel_name
+                    self._launch_error(launch, f"{name} is not a kernel. Mark it __global__ to launch it")
+        elif diagnostic.file == "ptxas":
+            self._about_assembly(diagnostic)
+        elif diagnostic.file == "nvrtc" or not diagnostic.file:
+            if not self._messages:
+                self._add(None, None, diagnostic.message, diagnostic.severity)
+        else:
+            self._about_header(diagnostic)
+
+    def _about_source(self, diagnostic: Diagnostic) -> None:
+        message = diagnostic.message
+        line_text = self._lines[diagnostic.line - 1] if 0 < (diagnostic.line or 0) <= len(self._lines) else ""
+        if diagnostic.severity == "warning" and any(
+            diagnostic.line == workspace.line for workspace in self._submission.workspaces
+        ):
+            return
+        if match := _UNDEFINED.search(message):
+            message += self._why_undefined(match.group(1))
+        elif match := _NO_MARK.search(message):
+            named = _NAME_AT.match(line_text, (diagnostic.column or 1) - 1)
+            what = named.group() if named else "it"
+            if match.group(1) == "function":
+                message = f"function {what} has no __device__, so it is host code. Mark it __device__ to use it here"
+            else:
+                message = f"variable {what} is host memory. Make it constexpr, or mark it __device__ or __constant__"
+        elif _HOST_MARK.search(message):
+            message = "a __host__ function cannot be compiled for the device. Mark it __host__ __device__"
+        elif "could not open source file" in message or "cannot open source file" in message:
+            message = message.partition(" (no directories")[0]
+            message += ". Only CUDA's device headers and common.cuh can be included"
+        self._add(diagnostic.line, diagnostic.column, message, diagnostic.severity, diagnostic.context)
+
+    def _why_undefined(self, name: str) -> str:
+        for host, line in self._submission.host_names:
+            if host == name:
+                return f": line {line} defines it as host code. Mark it __device__ to use it in a kernel"
+        if name in ("cudaMalloc", "cudaMemcpy", "cudaFree", "cudaDeviceSynchronize", "cudaLaunchDevice"):
+            return ": the CUDA runtime belongs to the host, and the judge does its part"
+        return ""
+
+    def _about_launch(self, diagnostic: Diagnostic, launch: int, line: LaunchLine) -> None:
+        if diagnostic.severity == "warning":
+            return
+        message = _without_plan_names(diagnostic.message)
+        part, where = _part(line, diagnostic.column)
+        undefined = _UNDEFINED.search(message)
+        if part == "kernel":
+            message = self._kernel_message(line, message, undefined.group(1) if undefined else None)
+        else:
+            if self._counts_wrong(launch) and part.startswith("argument") and _CONVERSION.search(message):
+                return
+            if undefined:
+                message += self._suggestion(undefined.group(1))
+            message = f"{part} of {line.kernel_name}: {message}"
+        self._launch_error(launch, message, diagnostic.column or where)
+
+    def _counts_wrong(self, launch: int) -> bool:
+        return launch in self._counted or launch in self._kernel_errors
+
+    def _kernel_message(self, line: LaunchLine, message: str, undefined: str | None) -> str:
+        if undefined is None:
+            return message
+        if undefined == line.kernel_name.rpartition("::")[2]:
+            kernels = self._submission.kernels
+            if not kernels:
+                return f"there is no kernel called {undefined}: no function of this file is marked __global__"
+            close = difflib.get_close_matches(undefined, kernels, n=1)
+            has = f"did you mean {close[0]}?" if close else f"this file has {', '.join(dict.fromkeys(kernels))}"
+            return f"there is no kernel called {undefined}; {has}"
+        if undefined in self._unit.launch_names:
+            constants = ", ".join(self._unit.constant_names) or "none"
+            return (
+                f"{undefined} has a value only when the kernel runs, so it cannot be a template argument. "
+                f"Constants of this problem: {constants}"
+            )
+        return message + self._suggestion(undefined)
+
+    def _suggestion(self, name: str) -> str:
+        known = self._unit.launch_names
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        return f"; did you mean {close[0]}?" if close else f". A launch line knows {', '.join(known)}"
+
+    def _about_plan(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.severity != "error" or not diagnostic.file.startswith(f"{PLAN_FILE}-"):
+            return
+        launch = int(diagnostic.file.rpartition("-")[2])
+        name = self._submission.launches[launch].kernel_name
+        if "function template" in diagnostic.message and "instance of" in diagnostic.message:
+            self._launch_error(launch, f"{name} is a template: give its arguments, as in {name}<...><<<...>>>(...)")
+        elif "overloaded function" in diagnostic.message:
+            self._launch_error(launch, f"{name} is overloaded. Give the kernel a name of its own")
+
+    def _argument_counts(self) -> None:
+        for launch, (takes, given) in sorted(self._counted.items()):
+            line = self._submission.launches[launch]
+            if takes < 0:
+                if launch not in self._kernel_errors:
+                    self._launch_error(
+                        launch, f"{line.kernel_name} is not a kernel: a launch needs a __global__ function"
+                    )
+                continue
+            place = line.arguments[min(takes, given - 1)].column if given else line.kernel.column
+            source = "the default launch" if line.line is None else "the launch line"
+            count = f"{takes} argument{'s' if takes != 1 else ''}"
+            self._launch_error(launch, f"{line.kernel_name} takes {count}, {source} gives {given}", place)
+
+    def _about_assembly(self, diagnostic: Diagnostic) -> None:
+        """ptxas knows no source line; an instruction it names is looked for in the source's asm."""
+        message = diagnostic.message
+        quoted = re.search(r"'([^']{2,60})'", message)
+        line = None
+        if quoted:
+            line = next((i for i, text in enumerate(self._lines, 1) if quoted.group(1) in text), None)
+        for expression, symbol in ((kernel, kernel) for plan in self._unit.plans for kernel in plan.kernels):
+            message = message.replace(symbol, expression)
+        self._add(line, None, f"assembler: {message}", diagnostic.severity)
+
+    def _about_header(self, diagnostic: Diagnostic) -> None:
+        """An error inside a header, usually a wrong use of it; the submission's line is in the context."""
+        if diagnostic.severity != "error":
+            return
+        lines = re.findall(rf"at line (\d+)(?: of {re.escape(SOURCE_NAME)})", " ".join(diagnostic.context))
+        name = diagnostic.file.lstrip("/")
+        message = f"{name}({diagnostic.line}): {diagnostic.message}"
+        self._add(int(lines[-1]) if lines else None, None, message, "error", diagnostic.context)
+
+    def _last_resort(self) -> None:
+        """The planning kernels have an error that no other message explains: show it with its launch."""
+        if any(message.severity == "error" for message in self._messages):
+            return
+        for diagnostic in self._diagnostics:
+            if diagnostic.severity == "error" and diagnostic.file.startswith(PLAN_FILE):
+                message = f"the launch could not be evaluated: {_without_plan_names(diagnostic.message)}"
+                number = diagnostic.file.removeprefix(PLAN_FILE).removeprefix("-")
+                self._launch_error(int(number) if number else 0, message)
+                return
+
+    def _launch_error(self, launch: int, message: str, column: int | None = None) -> None:
+        line = self._submission.launches[launch]
+        if line.line is None:
+            message = (
+                f"the problem's default launch does not fit this file: {message}. "
+                f"The default is {line.text}; give your own: // @launch KERNEL<<<GRID, BLOCK>>>(ARGUMENTS)"
+            )
+            self._add(None, None, message, "error")
+        else:
+            self._add(line.line, column or line.kernel.column, message, "error")
+
+    def _add(
+        self, line: int | None, column: int | None, message: str, severity: str, context: tuple[str, ...] = ()
+    ) -> None:
+        message = inert(message.replace("__nv_bool", "bool"))
+        if len(message) > MESSAGE_CAP:
+            message = message[:MESSAGE_CAP] + "..."
+        if (line, column, message) in self._seen or len(self._messages) >= MAX_MESSAGES:
+            return
+        self._seen.add((line, column, message))
+        kind = "error" if severity == "error" else "note" if severity == "note" else "warning"
+        self._messages.append(
+            CompileMessage.model_validate({"line": line, "column": column, "message": message, "severity": kind})
+        )
+        self._context.append(tuple(one for one in context if not _INTERNAL.search(one))[:MAX_CONTEXT])
+
+
+def _within(column: int | None, expression: Expression) -> bool:
+    return column is not None and expression.column <= column <= expression.column + len(expression.text)
+
+
+def _part(line: LaunchLine, column: int | None) -> tuple[str, int]:
+    """Which part of a launch line a column lies in, and where that part begins."""
+    parts = [("kernel", line.kernel), ("grid", line.grid), ("block", line.block)]
+    if line.shared is not None:
+        parts.append(("shared bytes", line.shared))
+    parts += [(f"argument {number}", argument) for number, argument in enumerate(line.arguments, 1)]
+    for name, expression in parts:
+        if _within(column, expression):
+            return name, expression.column
+    following = [part for part in parts if part[1].column <= (column or 0)]
+    name, expression = following[-1] if following else parts[0]
+    return name, expression.column
+
+
+def _without_plan_names(message: str) -> str:
+    message = _PARAMETER_TYPE.sub(r'"\1"', message)
+    message = message.replace("judge_plan_extent::judge_plan_extent", "dim3").replace("judge_plan_extent", "dim3")
+    return re.sub(r"judge_plan_\w+", "the launch", message)
+
+
+def _text(messages: Sequence[CompileMessage], context: Sequence[tuple[str, ...]], unit: TranslationUnit) -> str:
+    """The log as a compiler would print it, with the submitted text of each line."""
+    name = inert(unit.submission.name)
+    lines = unit.submission.source.split("\n")
+    parts: list[str] = []
+    size = 0
+    for message, more in zip(messages, context, strict=True):
+        place = name if message.line is None else f"{name}:{message.line}"
+        place += f":{message.column}" if message.column is not None else ""
+        block = f"{place}: {message.severity}: {message.message}\n"
+        if message.line is not None and 0 < message.line <= len(lines):
+            block += _excerpt(lines[message.line - 1].rstrip("\r"), message.column)
+        block += "".join(f"    {inert(one)[:MESSAGE_CAP]}\n" for one in more)
+        size += len(block.encode())
+        if size > LOG_CAP_BYTES - len(CUT_NOTICE):
+            parts.append(CUT_NOTICE)
+            break
+        parts.append(block)
+    return "".join(parts)
+
+
+EXCERPT_WIDTH = 160
+
+
+def _excerpt(line: str, column: int | None) -> str:
+    """The line with a caret under the column, cut to a readable width around it."""
+    line = line.replace("\t", " ")
+    start = 0
+    if column is not None and column > EXCERPT_WIDTH:
+        start = column - EXCERPT_WIDTH // 2
+    shown = "".join(c if c.isprintable() else "?" for c in line[start : start + EXCERPT_WIDTH])
+    caret = "" if column is None or column > len(line) + 1 else f"    {' ' * (column - 1 - start)}^\n"
+    return f"    {shown}\n{caret}"

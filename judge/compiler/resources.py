@@ -1,0 +1,199 @@
+"""What each kernel of a cubin needs: registers, shared and local memory, spills, occupancy.
+
+Read from the ELF file NVRTC made; only the spilled bytes come from ptxas's own report in the log. The
+file was made from a stranger's source by our compiler, so it is parsed with every bound checked.
+"""
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from judge.records import KernelResources
+
+_SHT_NOBITS = 8
+_EIATTR_REGCOUNT = 0x2F
+_EIATTR_FRAME_SIZE = 0x11
+_EIFMT_SIZED = 0x04
+_VALUES_IN_HEAD = 4
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)'")
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+
+
+@dataclass(frozen=True)
+class SmLimits:
+    """What one SM of an architecture holds (CUDA C++ Programming Guide, compute capabilities)."""
+
+    threads: int
+    blocks: int
+    registers: int = 65536
+    register_unit: int = 256
+    shared_bytes: int = 228 * 1024
+    shared_unit: int = 128
+    reserved_shared: int = 1024
+
+
+_SM = {
+    70: SmLimits(2048, 32, shared_bytes=96 * 1024, shared_unit=256, reserved_shared=0),
+    75: SmLimits(1024, 16, shared_bytes=64 * 1024, shared_unit=256, reserved_shared=0),
+    80: SmLimits(2048, 32, shared_bytes=164 * 1024),
+    86: SmLimits(1536, 16, shared_bytes=100 * 1024),
+    87: SmLimits(1536, 16, shared_bytes=164 * 1024),
+    89: SmLimits(1536, 24, shared_bytes=100 * 1024),
+    90: SmLimits(2048, 32),
+    100: SmLimits(2048, 32),
+    103: SmLimits(2048, 32),
+    120: SmLimits(1536, 24, shared_bytes=100 * 1024),
+}
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: str
+    kind: int
+    info: int
+    size: int
+    data: bytes
+
+
+def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: str) -> tuple[KernelResources, ...]:
+    """The resources of the kernels in `lowered` (name expression to symbol), in its order.
+
+    A figure the file does not tell is None. occupancy is for the largest block the kernel's
+    registers and static shared memory admit, see occupancy().
+    """
+    sections = {section.name: section for section in _sections(cubin)}
+    spills = _spilled(log)
+    frames = _frame_sizes(sections)
+    found = []
+    for expression, symbol in lowered.items():
+        text = sections.get(f".text.{symbol}")
+        if text is None:
+            continue
+        registers = text.info >> 24
+        shared = sections.get(f".nv.shared.{symbol}")
+        shared_bytes = shared.size if shared is not None else 0
+        threads = _most_threads(sections.get(f".nv.info.{symbol}"))
+        found.append(
+            KernelResources(
+                name=expression,
+                registers=registers or None,
+                shared_bytes=shared_bytes,
+                local_bytes=frames.get(symbol),
+                spill_bytes=spills.get(symbol),
+                occupancy=occupancy(registers, shared_bytes, threads, arch),
+            )
+        )
+    return tuple(found)
+
+
+def has_kernel(cubin: bytes, symbol: str) -> bool:
+    return any(section.name == f".text.{symbol}" for section in _sections(cubin))
+
+
+def occupancy(registers: int, shared_bytes: int, threads: int, arch: str) -> float | None:
+    """Resident warps over the SM's limit, for blocks of `threads` threads.
+
+    registers: of one thread. shared_bytes: of one block. None for an architecture without figures.
+    """
+    digits = re.search(r"(\d+)", arch)
+    limits = _SM.get(int(digits.group(1))) if digits else None
+    if limits is None or not registers or threads < 1:
+        return None
+    warps = -(-threads // 32)
+    per_warp = _round_up(registers * 32, limits.register_unit)
+    # A warp's registers lie in one of four partitions of the register file.
+    by_registers = (limits.registers // 4 // per_warp) * 4 // warps
+    block_shared = _round_up(shared_bytes + limits.reserved_shared, limits.shared_unit)
+    by_shared = limits.shared_bytes // block_shared if block_shared else limits.blocks
+    most_warps = limits.threads // 32
+    blocks = min(limits.blocks, by_registers, by_shared, most_warps // warps)
+    return blocks * warps / most_warps
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def _spilled(log: str) -> dict[str, int]:
+    """Bytes spilled by symbol, stores and loads together, from ptxas's report."""
+    found = {}
+    symbol = None
+    for line in log.split("\n"):
+        if match := _ENTRY.search(line):
+            symbol = match.group(1)
+        elif symbol is not None and (match := _SPILLS.search(line)):
+            found[symbol] = int(match.group(1)) + int(match.group(2))
+            symbol = None
+    return found
+
+
+def _sections(image: bytes) -> Iterator[_Section]:
+    """The sections of a 64-bit little-endian ELF file; nothing for bytes that are none."""
+    if image[:6] != b"\x7fELF\x02\x01" or len(image) < 64:
+        return
+    (table,) = struct.unpack_from("<Q", image, 0x28)
+    entry_bytes, count, names_at = struct.unpack_from("<HHH", image, 0x3A)
+    if entry_bytes < 64 or table + entry_bytes * count > len(image) or names_at >= count:
+        return
+    heads = [struct.unpack_from("<IIQQQQIIQQ", image, table + entry_bytes * i) for i in range(count)]
+    names = image[heads[names_at][4] : heads[names_at][4] + heads[names_at][5]]
+    for name, kind, _, _, offset, size, _, info, _, _ in heads:
+        end = names.find(b"\0", name)
+        text = names[name : end if end >= 0 else None].decode("utf-8", "replace")
+        data = b"" if kind == _SHT_NOBITS else image[offset : offset + size]
+        yield _Section(text, kind, info, size, data)
+
+
+def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
+    """(attribute, value) of a .nv.info section."""
+    at = 0
+    while at + _VALUES_IN_HEAD <= len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += _VALUES_IN_HEAD
+        if form == _EIFMT_SIZED:
+            yield attribute, info[at : at + size]
+            at += size
+        else:
+            yield attribute, struct.pack("<H", size)
+
+
+def _symbols(sections: Mapping[str, _Section]) -> list[str]:
+    table, strings = sections.get(".symtab"), sections.get(".strtab")
+    if table is None or strings is None:
+        return []
+    found = []
+    for at in range(0, len(table.data) - 23, 24):
+        (name,) = struct.unpack_from("<I", table.data, at)
+        end = strings.data.find(b"\0", name)
+        found.append(strings.data[name : end if end >= 0 else None].decode("utf-8", "replace"))
+    return found
+
+
+def _frame_sizes(sections: Mapping[str, _Section]) -> dict[str, int]:
+    """Local memory of one thread, in bytes, by symbol."""
+    info = sections.get(".nv.info")
+    if info is None:
+        return {}
+    symbols = _symbols(sections)
+    frames = {}
+    for attribute, value in _attributes(info.data):
+        if attribute == _EIATTR_FRAME_SIZE and len(value) == 8:
+            index, size = struct.unpack("<II", value)
+            if index < len(symbols):
+                frames[symbols[index]] = size
+    return frames
+
+
+_EIATTR_MAX_THREADS = 0x05
+
+
+def _most_threads(info: _Section | None) -> int:
+    """The block size of __launch_bounds__, 256 where the kernel states none."""
+    if info is not None:
+        for attribute, value in _attributes(info.data):
+            if attribute == _EIATTR_MAX_THREADS and len(value) == 12:
+                x, y, z = struct.unpack("<III", value)
+                return int(x * y * z)
+    return 256

@@ -1,0 +1,52 @@
+"""What a submission is compiled to, and with which options. Nobody else chooses an option."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from judge.compiler.headers import PRELUDE
+from judge.sandbox.limits import ProcessLimits
+
+_COMMON = (
+    "--std=c++17",
+    f"--pre-include={PRELUDE}",
+    "--no-source-include",
+)
+_MODES = {
+    # Unoptimized code keeps every access and every uninitialized value the submitter wrote.
+    "debug": ("-G",),
+    # Compiles the book's flash kernel in 0.05 s instead of 15: good enough to hear that an answer is wrong.
+    "fast": ("--Ofast-compile=mid", "-lineinfo"),
+    "optimized": ("-lineinfo",),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """kind: PTX text for the CPU backend or a cubin for a GPU. arch: "compute_90", "sm_90".
+
+    mode: "debug" (-G), "fast" (little optimization) or "optimized" (the compiler's default).
+    """
+
+    kind: Literal["ptx", "cubin"]
+    arch: str
+    mode: Literal["debug", "fast", "optimized"]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        resources = ("--ptxas-options=-v",) if self.kind == "cubin" else ()
+        return (f"--gpu-architecture={self.arch}", *_COMMON, *_MODES[self.mode], *resources)
+
+    @property
+    def wall_limit_s(self) -> float:
+        return 120.0 if self.mode == "optimized" else 10.0
+
+    @property
+    def limits(self) -> ProcessLimits:
+        # Twice to four times what honest sources were measured to need: 430 MiB, 2.7 s.
+        return ProcessLimits(
+            address_bytes=4 << 30 if self.mode == "optimized" else 3 << 30,
+            data_bytes=2 << 30 if self.mode == "optimized" else 1 << 30,
+            cpu_s=int(self.wall_limit_s),
+            file_bytes=0,
+            open_files=64,
+        )
