@@ -21,6 +21,7 @@ MAX_STATEMENTS = 400_000
 MAX_SCOPE_DEPTH = 64
 MAX_INLINE_DEPTH = 32
 
+_SECTION = re.compile(r"\.section\s+([\w.$]+)\s*\{", re.ASCII)
 _FILE_LINE = re.compile(r'\n[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"')
 _LINKAGES = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
 
@@ -62,8 +63,8 @@ class Parser(Declarations):
         sections: dict[str, str] = {}
         while tokens[self.at] is not END:
             token = tokens[self.at]
-            if token.startswith(".section"):
-                sections[re.split(r"[\s{]+", token, maxsplit=2)[1]] = token
+            if (section := _SECTION.match(token)) is not None:
+                sections[section[1]] = token
                 self.at += 1
             elif token in directives:
                 self.at += 1

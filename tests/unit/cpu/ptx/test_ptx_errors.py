@@ -135,6 +135,21 @@ def test_an_injected_closing_brace_cannot_replace_a_kernel():
     assert "k is defined twice" in str(error)
 
 
+def test_every_beginning_of_a_module_is_read_or_refused():
+    before = (
+        '.pragma "x"; .global .align 4 .u32 g[2] = {1, generic(g)}; .func (.param .b32 r) f(.param .b32 a) { ret; }'
+    )
+    body = ".loc 1 2 3, function_name $L, inlined_at 1 4 5\n @!%p1 mov.b32 {%rs1, %rs2}, %r1; ts: .branchtargets A; A:"
+    text = module(body, before=before) + FILE + ".section .debug_info { .b8 1 }"
+    refused = 0
+    for end in range(len(text)):
+        try:
+            load(text[:end])
+        except PtxError:
+            refused += 1
+    assert refused > len(text) // 2
+
+
 def test_too_much_text_is_refused_before_it_is_read():
     with pytest.raises(PtxError, match="too large"):
         load(" " * (17 << 20))
