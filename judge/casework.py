@@ -5,13 +5,14 @@ case are decided here, on the trusted side.
 """
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judge.events import EventSink
-from judge.examples import Examples
+from judge.examples import Examples, Expected
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.submission.model import Submission
@@ -22,6 +23,9 @@ from judge.verification.requirements import largest_amplification, unmet_require
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
 from judge.worker.session import Session
+
+EXPLAINING_BUDGET_S = 2.0
+"""Time for finding the known mistake behind wrong values, over all cases of a submission after the first wrong one."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Casework:
         self._name = name
         self._seed = seed
         self.incident: str | None = None
+        self._explained = 0
+        self._explaining_s = 0.0
 
     def run(
         self,
@@ -126,7 +132,8 @@ class Casework:
             verdict = result.verdict or Verdict.JUDGE_ERROR
             return _Judged(verdict, result.message or verdict.text.sentence, None, result.diagnoses)
         expected = self.examples.expected(case)
-        # A known mistake is looked for only where the values mean something and a float64 pass is cheap.
+        explain = result.verdict is None and self._worth_explaining(case, expected)
+        began = time.monotonic()
         judgement = judge_case(
             self._problem,
             case,
@@ -134,8 +141,11 @@ class Casework:
             self._outputs(case, result),
             expected.reference,
             expected.naive,
-            explain=result.verdict is None and case.cpu,
+            explain=explain,
         )
+        if explain and judgement.verdict is Verdict.WRONG_ANSWER:
+            self._explained += 1
+            self._explaining_s += time.monotonic() - began
         if result.verdict is not None:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
@@ -144,6 +154,11 @@ class Casework:
             if unmet:
                 return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
         return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)
+
+    def _worth_explaining(self, case: Case, expected: Expected) -> bool:
+        """One float64 pass a mutant is dear on large cases; the first wrong case gets it whatever it costs."""
+        price_s = expected.seconds * len(self._problem.mutants)
+        return case.cpu and (not self._explained or self._explaining_s + price_s <= EXPLAINING_BUDGET_S)
 
     def _outputs(self, case: Case, result: CaseResult) -> dict[str, Array]:
         return {
