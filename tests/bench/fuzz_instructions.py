@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from judge.backends.cpu.executor import JitExecutor
 from tests.fuzz.campaign import Outcome, fuzz_forms, fuzz_program, minimal
 
-FORMS_PER_KERNEL = 100
+FORMS_PER_KERNEL = 50
 PROGRAMS_PER_TASK = 10
 
 

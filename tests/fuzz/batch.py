@@ -17,6 +17,7 @@ from judge.backends.cpu.ir import WIDTHS
 from judge.backends.cpu.memory import DeviceMemory
 from judge.backends.cpu.ptx import load
 from tests.fuzz.forms import Form, Source, all_forms
+from tests.fuzz.snippets import CONSTANTS, DECLARATIONS, make_snippet
 from tests.fuzz.values import draw
 
 KERNEL = "fuzz"
@@ -28,10 +29,11 @@ _HEADER = f"""
 .version 8.6
 .target sm_90
 .address_size 64
-.visible .entry {KERNEL}(.param .u64 in_, .param .u64 out_)
+{CONSTANTS}.visible .entry {KERNEL}(.param .u64 in_, .param .u64 out_)
 {{
-.reg .b64 %in, %out, %inl, %outl, %off;
-.reg .b32 %lane, %flag;
+.reg .b64 %in, %out, %inl, %outl, %off, %ad, %ae, %zero;
+.reg .b32 %lane, %flag, %ix, %iy;
+{DECLARATIONS}mov.b64 %zero, 0;
 ld.param.u64 %in, [in_];
 ld.param.u64 %out, [out_];
 cvta.to.global.u64 %in, %in;
@@ -45,11 +47,15 @@ add.s64 %outl, %out, %off;
 
 @dataclass(frozen=True)
 class Result:
-    """One row of the output buffer: what form wrote it, and as what type."""
+    """One row of the output buffer: what spelling wrote it, and as what type.
 
-    form: Form
+    ordered: the values depend on the order in which lanes are served.
+    """
+
+    spelling: str
     text: str
     type: str
+    ordered: bool = False
 
 
 @dataclass
@@ -115,7 +121,25 @@ class _Writer:
             self.lines.append(f"@{condition} {instruction}" if condition else instruction)
         text = " ".join(self.lines[start:])
         for target, type_ in zip(targets, form.destinations, strict=True):
-            self._store(form, target, type_, text)
+            self._store(Result(form.spelling, text, type_), target)
+        self.lines.append("}")
+
+    def add_snippet(self) -> None:
+        """A form of snippets.py, sometimes in one arm of a branch."""
+        snippet = make_snippet(self.rng, self._row)
+        self.lines += ["{", *snippet.registers]
+        start = len(self.lines)
+        if snippet.whole_warp or self.rng.random() < 0.6:
+            self.lines += snippet.lines
+        else:
+            # Results of lanes that jump over it are what these lines put there.
+            for name, type_ in snippet.results:
+                self.lines.append(f"mov.{_move_type(type_)} {name}, {_literal(7, _move_type(type_))};")
+            condition, label = self._condition(), self._label()
+            self.lines += [f"@{condition} bra {label};", *snippet.lines, f"{label}:"]
+        text = " ".join(self.lines[start:])
+        for name, type_ in snippet.results:
+            self._store(Result(snippet.spelling, text, type_, snippet.ordered), name)
         self.lines.append("}")
 
     def _label(self) -> str:
@@ -176,17 +200,23 @@ class _Writer:
         self.lines.append("setp.ne.u32 cond, cond_, 0;")
         return self.rng.choice(("cond", "!cond"))
 
-    def _store(self, form: Form, target: str, type_: str, text: str) -> None:
+    def _store(self, result: Result, target: str) -> None:
         offset = len(self.results) * self.threads * ROW
-        if type_ == "pred":
+        if result.type == "pred":
             self.lines += [f"selp.u32 %flag, 1, 0, {target};", f"st.global.u32 [%outl+{offset}], %flag;"]
         else:
-            declared = next(
-                line for line in self.lines[::-1] if line.startswith(".reg") and line.endswith(f" {target};")
-            )
-            bits = WIDTHS[declared.split()[1][1:]]
-            self.lines.append(f"st.global.b{bits} [%outl+{offset}], {target};")
-        self.results.append(Result(form, text, type_))
+            self.lines.append(f"st.global.b{self._width_of(target)} [%outl+{offset}], {target};")
+        self.results.append(result)
+
+    def _width_of(self, register: str) -> int:
+        """Bits of the last register declared under that name."""
+        for line in reversed(self.lines):
+            head, _, names = line.rstrip(";").partition(" ")
+            if head == ".reg":
+                type_, _, listed = names.partition(" ")
+                if register in listed.split(", "):
+                    return WIDTHS[type_[1:]]
+        raise KeyError(register)
 
 
 def _may_widen(form: Form, type_: str) -> bool:
@@ -204,6 +234,10 @@ def _register_type(rng: random.Random, type_: str, bits: int) -> str:
     return f"b{bits}"
 
 
+def _move_type(type_: str) -> str:
+    return type_ if type_ in ("f32", "f64") else f"b{WIDTHS[type_]}"
+
+
 def _literal(raw: int, type_: str) -> str:
     if type_ == "f32":
         return f"0f{raw:08X}"
@@ -215,23 +249,24 @@ def _literal(raw: int, type_: str) -> str:
     return hex(raw) if type_[0] == "b" else str(raw)
 
 
-def choose_forms(rng: random.Random, count: int) -> list[Form]:
-    """Half of them evenly over spellings, half evenly over opcodes, so that no family drowns another."""
+def choose_forms(rng: random.Random, count: int) -> list[Form | None]:
+    """Evenly over spellings, or evenly over opcodes so that no family drowns another, or None: a snippet."""
     forms = all_forms()
     by_opcode: dict[str, list[Form]] = {}
     for form in forms:
         by_opcode.setdefault(form.opcode, []).append(form)
     opcodes = sorted(by_opcode)
-    return [
-        rng.choice(forms) if rng.random() < 0.5 else rng.choice(by_opcode[rng.choice(opcodes)]) for _ in range(count)
-    ]
+    return [rng.choice((rng.choice(forms), rng.choice(by_opcode[rng.choice(opcodes)]), None)) for _ in range(count)]
 
 
-def make_batch(rng: random.Random, count: int, threads: int = 32, forms: list[Form] | None = None) -> Batch:
-    """A kernel of `count` random forms (or the given ones), for one block of whole warps."""
+def make_batch(rng: random.Random, count: int, threads: int = 32, forms: list[Form | None] | None = None) -> Batch:
+    """A kernel of `count` random forms (or the given ones, None for a snippet), for one block of whole warps."""
     writer = _Writer(rng, threads)
     for form in forms if forms is not None else choose_forms(rng, count):
-        writer.add(form)
+        if form is None:
+            writer.add_snippet()
+        else:
+            writer.add(form)
     text = _HEADER + "\n".join(writer.lines) + "\nret;\n}\n"
     inputs = np.array(writer.inputs, dtype=np.uint64).reshape(-1, threads)
     return Batch(threads, text, writer.results, inputs)

@@ -54,13 +54,13 @@ def fuzz_forms(executor: Executor, count: int, seed: int) -> Outcome:
         try:
             differences = try_batch(executor, batch)
         except NotEmulatedError as error:
-            unknown = {form.spelling for form in forms if form.spelling in str(error)}
+            unknown = {form.spelling for form in forms if form is not None and form.spelling in str(error)}
             if not unknown:
                 raise
             refused |= unknown
-            forms = [form for form in forms if form.spelling not in unknown]
+            forms = [form for form in forms if form is None or form.spelling not in unknown]
         else:
-            return Outcome(len(forms), {form.spelling for form in forms}, refused, differences)
+            return Outcome(len(forms), {result.spelling for result in batch.results}, refused, differences)
 
 
 @dataclass(frozen=True)

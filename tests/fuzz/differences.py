@@ -9,7 +9,7 @@ from judge.backends.cpu.interpreter.tolerance import EXACT, Tolerance, tolerance
 from judge.backends.cpu.ir import WIDTHS, Instruction
 from tests.fuzz.batch import Batch, Result
 
-_BITWISE = frozenset({"mov", "selp", "slct", "set", "shfl"})
+_BITWISE = frozenset({"mov", "selp", "slct", "set", "shfl", "ld", "st"})
 """Opcodes that only move bits: a NaN keeps its payload."""
 _FLOATS = frozenset({"f16", "bf16", "f32", "f64", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2"})
 
@@ -43,10 +43,10 @@ def compare(batch: Batch, expected: np.ndarray, got: np.ndarray) -> list[Differe
 def agree(result: Result, expected: np.ndarray, got: np.ndarray) -> np.ndarray:
     """Lanes whose bits are equal, or both NaN, or within the tolerance of the form."""
     equal = expected == got
-    if result.form.opcode in _BITWISE or result.type not in _FLOATS:
+    if result.spelling.partition(".")[0] in _BITWISE or result.type not in _FLOATS:
         return equal
     type_ = "f32" if result.type == "tf32" else result.type
-    spelling = result.form.spelling.split(".")
+    spelling = result.spelling.split(".")
     tolerance = tolerance_of(Instruction(spelling[0], tuple(spelling[1:]), (), ()))
     format_, elements = format_of(type_)
     mask = np.uint64((1 << format_.bits) - 1)
