@@ -118,7 +118,7 @@ def _collect(name: str) -> dict[str, bytes]:
             target = _resolve(wanted, quoted, current)
             if target is not None:
                 pending.append(target)
-        files[current] = _INCLUDE.sub(lambda match, at=current: _rewritten(match, at), text)
+        files[current] = _with_canonical_includes(text, current)
     return files
 
 
@@ -132,12 +132,13 @@ def _resolve(name: str, quoted: bool, including: str) -> str | None:
     return normal if normal in _own_headers() or _find(normal) is not None else None
 
 
-def _rewritten(match: re.Match[bytes], including: str) -> bytes:
-    quoted = match.group("open") == b'"'
-    target = _resolve(match.group("name").decode("utf-8", "replace").strip(), quoted, including)
-    if target is None:
-        return match.group()
-    return match.group("head") + b'"' + target.encode() + b'"'
+def _with_canonical_includes(text: bytes, including: str) -> bytes:
+    def rewritten(match: re.Match[bytes]) -> bytes:
+        quoted = match.group("open") == b'"'
+        target = _resolve(match.group("name").decode("utf-8", "replace").strip(), quoted, including)
+        return match.group() if target is None else match.group("head") + b'"' + target.encode() + b'"'
+
+    return _INCLUDE.sub(rewritten, text)
 
 
 def _pack(files: Mapping[str, bytes]) -> bytes:

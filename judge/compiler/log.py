@@ -43,7 +43,7 @@ class CleanLog:
 
 def clean_log(log: str, unit: TranslationUnit, *, failed: bool) -> CleanLog:
     """The log of a compilation of the unit in the submitter's terms."""
-    cleaner = _Cleaner(unit, parse_log(log))
+    cleaner = _Cleaner(unit, parse_log(log.replace("\0", "")))
     messages, context = cleaner.run()
     if failed and not any(message.severity == "error" for message in messages):
         messages.append(CompileMessage(message="the compiler refused the source and gave no reason"))
@@ -168,7 +168,8 @@ class _Cleaner:
 
     def _about_source(self, diagnostic: Diagnostic) -> None:
         message = diagnostic.message
-        line_text = self._lines[diagnostic.line - 1] if 0 < (diagnostic.line or 0) <= len(self._lines) else ""
+        line = diagnostic.line or 0
+        line_text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         if diagnostic.severity == "warning" and any(
             diagnostic.line == workspace.line for workspace in self._submission.workspaces
         ):
@@ -245,7 +246,11 @@ class _Cleaner:
         launch = int(diagnostic.file.rpartition("-")[2])
         name = self._submission.launches[launch].kernel_name
         if "function template" in diagnostic.message and "instance of" in diagnostic.message:
-            self._launch_error(launch, f"{name} is a template: give its arguments, as in {name}<...><<<...>>>(...)")
+            kernel = self._submission.launches[launch].kernel.text
+            if "<" in kernel:
+                self._launch_error(launch, f"no template {name} of this file takes the arguments of {kernel}")
+            else:
+                self._launch_error(launch, f"{name} is a template: give its arguments, as in {name}<...><<<...>>>(...)")
         elif "overloaded function" in diagnostic.message:
             self._launch_error(launch, f"{name} is overloaded. Give the kernel a name of its own")
 
@@ -266,6 +271,8 @@ class _Cleaner:
     def _about_assembly(self, diagnostic: Diagnostic) -> None:
         """ptxas knows no source line; an instruction it names is looked for in the source's asm."""
         message = diagnostic.message
+        if "assembly aborted due to errors" in message and self._messages:
+            return
         quoted = re.search(r"'([^']{2,60})'", message)
         line = None
         if quoted:

@@ -14,8 +14,13 @@ from judge.records import KernelResources
 _SHT_NOBITS = 8
 _EIATTR_REGCOUNT = 0x2F
 _EIATTR_FRAME_SIZE = 0x11
+_EIATTR_MAX_THREADS = 0x05
 _EIFMT_SIZED = 0x04
 _VALUES_IN_HEAD = 4
+
+# From sm_90 on a kernel's shared section begins with what the system keeps for itself.
+_RESERVED_SYMBOL = ".nv.reservedSmem.offset0"
+_RESERVED_BYTES = 1024
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -52,7 +57,6 @@ _SM = {
 class _Section:
     name: str
     kind: int
-    info: int
     size: int
     data: bytes
 
@@ -60,29 +64,30 @@ class _Section:
 def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: str) -> tuple[KernelResources, ...]:
     """The resources of the kernels in `lowered` (name expression to symbol), in its order.
 
-    A figure the file does not tell is None. occupancy is for the largest block the kernel's
-    registers and static shared memory admit, see occupancy().
+    A figure the file does not tell is None. occupancy is for blocks of the size __launch_bounds__ states,
+    256 threads without it, and for static shared memory only.
     """
     sections = {section.name: section for section in _sections(cubin)}
     spills = _spilled(log)
-    frames = _frame_sizes(sections)
+    frames = _by_kernel(sections, _EIATTR_FRAME_SIZE)
+    registers_of = _by_kernel(sections, _EIATTR_REGCOUNT)
+    reserved = _RESERVED_BYTES if _RESERVED_SYMBOL in _symbols(sections) else 0
     found = []
     for expression, symbol in lowered.items():
-        text = sections.get(f".text.{symbol}")
-        if text is None:
+        if f".text.{symbol}" not in sections:
             continue
-        registers = text.info >> 24
+        registers = registers_of.get(symbol)
         shared = sections.get(f".nv.shared.{symbol}")
-        shared_bytes = shared.size if shared is not None else 0
+        shared_bytes = max(shared.size - reserved, 0) if shared is not None else 0
         threads = _most_threads(sections.get(f".nv.info.{symbol}"))
         found.append(
             KernelResources(
                 name=expression,
-                registers=registers or None,
+                registers=registers,
                 shared_bytes=shared_bytes,
                 local_bytes=frames.get(symbol),
                 spill_bytes=spills.get(symbol),
-                occupancy=occupancy(registers, shared_bytes, threads, arch),
+                occupancy=occupancy(registers, shared_bytes, threads, arch) if registers else None,
             )
         )
     return tuple(found)
@@ -139,11 +144,11 @@ def _sections(image: bytes) -> Iterator[_Section]:
         return
     heads = [struct.unpack_from("<IIQQQQIIQQ", image, table + entry_bytes * i) for i in range(count)]
     names = image[heads[names_at][4] : heads[names_at][4] + heads[names_at][5]]
-    for name, kind, _, _, offset, size, _, info, _, _ in heads:
+    for name, kind, _, _, offset, size, _, _, _, _ in heads:
         end = names.find(b"\0", name)
         text = names[name : end if end >= 0 else None].decode("utf-8", "replace")
         data = b"" if kind == _SHT_NOBITS else image[offset : offset + size]
-        yield _Section(text, kind, info, size, data)
+        yield _Section(text, kind, size, data)
 
 
 def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
@@ -171,22 +176,19 @@ def _symbols(sections: Mapping[str, _Section]) -> list[str]:
     return found
 
 
-def _frame_sizes(sections: Mapping[str, _Section]) -> dict[str, int]:
-    """Local memory of one thread, in bytes, by symbol."""
+def _by_kernel(sections: Mapping[str, _Section], wanted: int) -> dict[str, int]:
+    """An attribute of .nv.info, a number for each symbol."""
     info = sections.get(".nv.info")
     if info is None:
         return {}
     symbols = _symbols(sections)
-    frames = {}
+    found = {}
     for attribute, value in _attributes(info.data):
-        if attribute == _EIATTR_FRAME_SIZE and len(value) == 8:
-            index, size = struct.unpack("<II", value)
+        if attribute == wanted and len(value) == 8:
+            index, number = struct.unpack("<II", value)
             if index < len(symbols):
-                frames[symbols[index]] = size
-    return frames
-
-
-_EIATTR_MAX_THREADS = 0x05
+                found[symbols[index]] = number
+    return found
 
 
 def _most_threads(info: _Section | None) -> int:

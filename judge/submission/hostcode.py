@@ -22,14 +22,34 @@ from judge.submission.comments import Comment, code_only, comments_of
 from judge.submission.hostheaders import is_host_header
 
 _MARKS = frozenset(
-    ["__global__", "__device__", "__constant__", "__shared__", "__managed__", "__grid_constant__", "constexpr", "consteval"]
+    [
+        "__global__",
+        "__device__",
+        "__constant__",
+        "__shared__",
+        "__managed__",
+        "__grid_constant__",
+        "constexpr",
+        "consteval",
+    ]
 )
 _HOST_USE = re.compile(
     r"\bstd\s*::(?!\s*(?:size_t|u?int\d+_t|ptrdiff_t|numeric_limits)\b)|\bcu(?:da|blas|rand|dnn)?[A-Z]\w*|\bFILE\b"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CONTAINERS = frozenset(
-    ["translation_unit", "namespace_definition", "linkage_specification", "declaration_list", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef", "ERROR"]
+    [
+        "translation_unit",
+        "namespace_definition",
+        "linkage_specification",
+        "declaration_list",
+        "preproc_if",
+        "preproc_ifdef",
+        "preproc_else",
+        "preproc_elif",
+        "preproc_elifdef",
+        "ERROR",
+    ]
 )
 _TYPES = frozenset({"struct_specifier", "class_specifier", "union_specifier"})
 
@@ -88,7 +108,7 @@ def separate(source: str) -> HostCode:
     directives = frozenset(word for comment in comments if "@" in comment.text for word in _WORD.findall(comment.text))
     aside = _unreferenced_host(found.items, directives)
     return HostCode(
-        device_source=_blanked(data, aside),
+        device_source=_blanked(_with_marked_constexpr(found, nodes), aside),
         set_aside=_report(aside),
         notes=(),
         kernels=tuple(name for item in found.items if item.kernel for name in item.names),
@@ -204,7 +224,7 @@ def _declared_names(source: _Source, node: Node) -> Iterator[str]:
     if own_type is not None and own_type.type in _TYPES:
         yield from _declared_names(source, own_type)
     for declarator in node.children_by_field_name("declarator"):
-        found = declarator
+        found: Node | None = declarator
         while found is not None and found.type not in ("identifier", "type_identifier", "qualified_identifier"):
             found = found.child_by_field_name("declarator") or next(
                 (child for child in found.named_children if child.type == "identifier"), None
@@ -215,14 +235,14 @@ def _declared_names(source: _Source, node: Node) -> Iterator[str]:
 
 def _uses_host(node: Node, code: str) -> bool:
     """Whether an unmarked declaration needs what only a host has."""
-    if _HOST_USE.search(code) or re.search(r"\busing\s+namespace\s+std\b", code):
+    if _HOST_USE.search(code):
         return True
     body = node if node.type in _TYPES else node.child_by_field_name("type")
     if body is not None and body.type in _TYPES:
         fields = body.child_by_field_name("body")
         return fields is not None and any(child.type == "function_definition" for child in fields.named_children)
-    # A prototype without a mark, or a variable that a call initializes when a program starts.
-    return node.type == "declaration" and "(" in code and not re.match(r"\s*(static\s+)?const\b", code)
+    # A prototype or a variable without a mark; NVRTC takes neither. A constant folds into device code.
+    return node.type == "declaration" and not re.match(r"\s*(static\s+|inline\s+)*const\b", code)
 
 
 def _unreferenced_host(items: list[_Item], directives: frozenset[str]) -> list[_Item]:
@@ -240,6 +260,36 @@ def _unreferenced_host(items: list[_Item], directives: frozenset[str]) -> list[_
             item.host = False
         doubtful = [item for item in doubtful if item.host]
     return [item for item in items if item.host]
+
+
+def _with_marked_constexpr(source: _Source, nodes: list[Node]) -> bytes:
+    """The source with `constexp_` in place of `constexpr` where a constexpr function has no mark.
+
+    nvcc takes such a function in constant expressions, NVRTC refuses it as host code. The word is a
+    macro of the prelude and as long as the one it replaces.
+    """
+    data = bytearray(source.data)
+    marked = {"__device__", "__global__", "__host__"} | source.device_macros
+    stack = list(nodes)
+    while stack:
+        node = _inner(stack.pop())
+        if node.type == "function_definition":
+            body = node.child_by_field_name("body")
+            # Latin-1 keeps one character a byte, so places stay places.
+            head = code_only(
+                source.data[node.start_byte : body.start_byte if body else node.end_byte].decode("latin-1")
+            )
+            found = re.search(r"\bconstexpr\b", head)
+            if found and not marked.intersection(_WORD.findall(head)):
+                at = node.start_byte + found.start()
+                data[at : at + len(_CONSTEXPR)] = _CONSTEXPR
+        elif node.type in _TYPES:
+            fields = node.child_by_field_name("body")
+            stack.extend(fields.named_children if fields is not None else ())
+    return bytes(data)
+
+
+_CONSTEXPR = b"constexp_"
 
 
 def _blanked(data: bytes, items: list[_Item]) -> str:

@@ -27,7 +27,74 @@ _WORKSPACE = re.compile(r"(?P<type>.+?[\s*>])(?P<name>[A-Za-z_]\w*)\s*\Z", re.DO
 
 # A workspace with one of these names could never be passed to a kernel.
 _KEYWORDS = frozenset(
-    ["alignas", "alignof", "auto", "bool", "break", "case", "char", "class", "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected", "public", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "dim3", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"]
+    [
+        "alignas",
+        "alignof",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "class",
+        "const",
+        "constexpr",
+        "continue",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "explicit",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "nullptr",
+        "operator",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "while",
+        "dim3",
+        "threadIdx",
+        "blockIdx",
+        "blockDim",
+        "gridDim",
+        "warpSize",
+    ]
 )
 
 
@@ -187,7 +254,7 @@ def _split_configuration(reader: _Line, start: int) -> tuple[int, int, int]:
         reader.fail(str(problem), problem.at)
     if ">>>" in masked[start:]:
         reader.fail("the arguments in parentheses are missing after >>>", masked.index(">>>", start) + 3)
-    reader.fail("the launch has no >>> after its configuration", _configuration_end(masked, start))
+    return reader.fail("the launch has no >>> after its configuration", _configuration_end(masked, start))
 
 
 def _configuration_end(masked: str, start: int) -> int:

@@ -7,7 +7,8 @@ import hashlib
 
 from judge.errors import SubmissionError
 from judge.problem import Problem
-from judge.submission.hostcode import Comment, HostCode, separate
+from judge.submission.comments import Comment
+from judge.submission.hostcode import HostCode, separate
 from judge.submission.launchline import (
     MAX_LAUNCHES,
     MAX_WORKSPACES,

@@ -210,9 +210,8 @@ class _PlanWriter:
     def _launch(self, j: int, launch: LaunchLine, kernel: str) -> None:
         self._at_plan(j)
         given = len(launch.arguments)
-        self._emit(
-            f"  {{ judge_plan_arguments<judge_plan_signature<{kernel}>::count, {given}> judge_plan_check; (void)judge_plan_check; }}"
-        )
+        counts = f"judge_plan_signature<{kernel}>::count, {given}"
+        self._emit(f"  {{ judge_plan_arguments<{counts}> judge_plan_check; (void)judge_plan_check; }}")
         for start, extent in ((0, launch.grid), (3, launch.block)):
             self._emit("  {", "    judge_plan_extent judge_plan_g =")
             self._expression(extent, launch=j)
