@@ -15,6 +15,7 @@ from judge.verification.numbers import show_number
 MAX_DIAGNOSES = 3
 MAX_COMPILE_MESSAGES = 10
 MAX_PRINTED_LINES = 20
+MAX_ROWS = 10
 
 
 def render_text(
@@ -202,9 +203,7 @@ def _hint(report: Report, told: CaseReport | None) -> str:
 def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
     if not report.cases:
         return ""
-    passed = [case for case in report.cases if case.verdict is Verdict.ACCEPTED]
-    everything = verbose or len(passed) == len(report.cases)
-    shown = report.cases if everything else [case for case in report.cases if case.verdict is not Verdict.ACCEPTED]
+    shown = report.cases if verbose else _cases_to_show(report)
     backends = {case.backend for case in report.cases}
     columns = [
         Column("case", lambda c: c.name),
@@ -223,10 +222,18 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         ),
         Column("", lambda c: "noisy" if c.timing and c.timing.noisy else None),
     ]
-    text = render_table(shown, columns, style)
-    if not everything:
-        text += f"  {len(passed)} of {len(report.cases)} cases accepted{'' if passed else ' so far'}\n"
-    return text
+    passed = sum(case.verdict is Verdict.ACCEPTED for case in report.cases)
+    rest = "" if len(shown) == len(report.cases) else "; --verbose shows every case"
+    return f"{render_table(shown, columns, style)}  {passed} of {len(report.cases)} cases accepted{rest}\n"
+
+
+def _cases_to_show(report: Report) -> Sequence[CaseReport]:
+    """The rows a reader needs: what failed, else the samples and what was timed. The verdict must stay in view."""
+    failed = [case for case in report.cases if case.verdict is not Verdict.ACCEPTED]
+    if failed:
+        return failed[:MAX_ROWS]
+    known = [case for case in report.cases if case.group != "hidden"]
+    return known or report.cases[:MAX_ROWS]
 
 
 def _short(value: float | None) -> str | None:

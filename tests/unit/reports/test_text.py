@@ -41,10 +41,22 @@ def test_wrong_answer_says_what_where_hint_and_replay():
     assert lines.count("Hint") == 1
 
 
-def test_accepted_cases_are_listed_only_when_all_are_or_when_asked():
+def test_failed_cases_are_listed_and_the_others_when_asked():
     assert "book" not in text(wrong_report())
+    assert "1 of 2 cases accepted; --verbose shows every case" in text(wrong_report())
     assert "book" in text(wrong_report(), verbose=True)
-    assert "book" in text(make_report())
+
+
+def test_verdict_stays_in_view_with_many_cases():
+    hidden = [make_case(name=f"hidden-{i}", group="hidden") for i in range(50)]
+    accepted = make_report(cases=(make_case(), *hidden))
+    assert len(text(accepted).splitlines()) < 24
+    assert "51 of 51 cases accepted; --verbose shows every case" in text(accepted)
+    failed = make_report(
+        Verdict.WRONG_ANSWER, cases=tuple(make_case(Verdict.WRONG_ANSWER, name=f"case-{i}") for i in range(50))
+    )
+    assert len(text(failed).splitlines()) < 32
+    assert "hidden-49" in text(accepted, verbose=True)
 
 
 def test_compile_error_shows_the_line_with_a_caret_under_the_column():
