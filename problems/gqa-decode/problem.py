@@ -112,7 +112,8 @@ PROBLEM = Problem(
             "Read each K and V row once for all the query heads that share it: one block a sequence and KV head, "
             "not one a query head.",
             buffers=("k_cache", "v_cache"),
-            applies=lambda case: paged.group(case) > 1,
+            # A shared page is rightly read once for each sequence that has it.
+            applies=lambda case: paged.group(case) > 1 and not case.extra.get("shared_pages"),
         ),
     ),
 )

@@ -1,7 +1,7 @@
 // problem: gqa-decode
 // Half of each warp waits at a barrier that the other half never reaches.
 // expect-diagnosis: divergent_barrier
-// expect-case: five-tokens
+// expect-case: index
 #include "common.cuh"
 
 constexpr int kPage = 16;
