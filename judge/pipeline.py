@@ -45,6 +45,7 @@ from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
 from judge.worker.incidents import record_incident
+from judge.worker.messages import Isolation
 from judge.worker.session import Session
 from judge.worker.supervisor import Worker, WorkerFault
 
@@ -188,10 +189,10 @@ class _Judging:
         """Judge on the CPU backend. False when what was found makes a GPU run pointless."""
         compilation = self._compile("cpu", casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
         if not compilation.ok:
-            self.backends.append(_backend_report(session.properties()))
+            self.backends.append(_backend_report(session.properties(), session.isolation))
             return False
         casework.examples.prepare(cases[0])
-        self.backends.append(_backend_report(session.properties()))
+        self.backends.append(_backend_report(session.properties(), session.isolation))
         try:
             session.load(_image(casework.unit, compilation))
         except DeviceFault as fault:
@@ -215,7 +216,7 @@ class _Judging:
                 raise
             self.sink.note(f"Not judged on a GPU: {error}")
             return
-        self.backends.append(_backend_report(properties))
+        self.backends.append(_backend_report(properties, session.isolation))
         correctness = [case for case in cases if case.group is not Group.BENCH]
         if correctness:
             compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "fast"))
@@ -350,9 +351,9 @@ def _image(unit: TranslationUnit, compilation: Compilation) -> ModuleImage:
     return ModuleImage(compilation.image, unit.source, compilation.lowered)
 
 
-def _backend_report(properties: DeviceProperties) -> BackendReport:
+def _backend_report(properties: DeviceProperties, isolation: Isolation) -> BackendReport:
     kind: Backend = "cpu" if properties.kind == "cpu" else "cuda"
-    return BackendReport(kind=kind, device=properties.name, arch=properties.arch, isolation="none")
+    return BackendReport(kind=kind, device=properties.name, arch=properties.arch, isolation=isolation)
 
 
 def _unused_backend(options: Options) -> BackendReport:

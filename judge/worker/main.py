@@ -1,6 +1,9 @@
 """The worker process: `python -m judge.worker.main --device cpu --channel FD`. Judges one submission, once.
 
-    close inherited descriptors -> limits -> warm up the device -> hello -> load -> cases -> end of channel
+    close inherited descriptors -> limits -> warm up the device -> seal -> hello -> load -> cases -> end
+
+A CPU worker executes what was made from a stranger's source, so it is sealed once it is warm: no
+path, no new socket. A CUDA worker runs only our own code on the host; the driver needs its files.
 
 Nothing is caught here that is not a verdict: any other exception ends the process with a traceback
 on standard error, which the supervisor keeps as an incident.
@@ -17,8 +20,9 @@ from typing import Any
 
 from judge.backends.base import Device, DeviceFault
 from judge.errors import MachineError
+from judge.sandbox.seccomp import SealError, seal_network, seal_paths
 from judge.worker.execution import run_case
-from judge.worker.messages import fault_header, hello_frame, parse_case, parse_load, result_frame
+from judge.worker.messages import Isolation, fault_header, hello_frame, parse_case, parse_load, result_frame
 from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, encode, receive, send_all
 
 UNLIMITED_BLOBS = 1 << 50
@@ -58,10 +62,23 @@ def open_device(kind: str, ordinal: int) -> Device:
     return gpu
 
 
-def serve(device: Device, channel: socket.socket) -> None:
+def seal(kind: str) -> Isolation:
+    """Seal the process as far as its device allows; what was reached."""
+    if kind != "cpu":
+        return "none"
+    try:
+        seal_network()
+        seal_paths()
+    except SealError as error:
+        sys.stderr.write(f"not sealed: {error}\n")
+        return "none"
+    return "restricted"
+
+
+def serve(device: Device, channel: socket.socket, isolation: Isolation) -> None:
     """Answer frames until the supervisor closes the channel or a fault makes the device useless."""
     reader = FrameReader(channel, UNLIMITED_BLOBS)
-    send_all(channel, encode(hello_frame(device.properties)))
+    send_all(channel, encode(hello_frame(device.properties, isolation)))
     while True:
         try:
             frame = receive(reader)
@@ -114,7 +131,7 @@ def main(arguments: list[str]) -> int:
     except MachineError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    serve(device, channel)
+    serve(device, channel, seal(options.device))
     # A context with a kernel that never ends would block an orderly exit; there is nothing to save.
     sys.stdout.flush()
     sys.stderr.flush()

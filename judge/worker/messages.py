@@ -10,7 +10,7 @@ byte count of every output are checked, and anything off is a WireError.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -123,6 +123,9 @@ class CaseResult:
     incident: str | None = None
 
 
+Isolation = Literal["isolated", "restricted", "none"]
+"""How far the process is cut off from the machine; a report shows it."""
+
 STAGES = ("running", "timing", "fetching")
 """What a worker says it is doing within a case, in this order; each has its own allowance of time."""
 
@@ -135,6 +138,7 @@ _Model = TypeVar("_Model", bound=_Wire)
 
 
 class _Hello(_Wire):
+    isolation: Isolation
     kind: str
     name: str
     arch: str
@@ -178,14 +182,15 @@ def _validated(model: type[_Model], body: Any) -> _Model:
         raise WireError(f"a reply that is no valid {model.__name__.strip('_').lower()}") from error
 
 
-def hello_frame(properties: DeviceProperties) -> dict[str, Any]:
-    return {"type": "hello", "body": asdict(properties)}
+def hello_frame(properties: DeviceProperties, isolation: Isolation) -> dict[str, Any]:
+    return {"type": "hello", "body": {**asdict(properties), "isolation": isolation}}
 
 
-def parse_hello(frame: Frame) -> DeviceProperties:
+def parse_hello(frame: Frame) -> tuple[DeviceProperties, Isolation]:
     if frame.header["type"] != "hello":
         raise WireError("a worker must introduce itself first")
-    return DeviceProperties(**_validated(_Hello, frame.header.get("body")).model_dump())
+    hello = _validated(_Hello, frame.header.get("body"))
+    return DeviceProperties(**hello.model_dump(exclude={"isolation"})), hello.isolation
 
 
 def load_frame(image: ModuleImage) -> tuple[dict[str, Any], list[bytes | memoryview]]:

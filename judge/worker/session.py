@@ -6,7 +6,7 @@ A case that kills its worker costs only itself: the next case gets a fresh one w
 from types import TracebackType
 
 from judge.backends.base import DeviceProperties, ModuleImage
-from judge.worker.messages import CaseRequest, CaseResult
+from judge.worker.messages import CaseRequest, CaseResult, Isolation
 from judge.worker.supervisor import Kind, Worker
 
 
@@ -29,6 +29,11 @@ class Session:
     def properties(self) -> DeviceProperties:
         """Raises MachineError when the device is not there."""
         return self._worker.ready()
+
+    @property
+    def isolation(self) -> Isolation:
+        """How far the worker is cut off; known once properties() came back."""
+        return self._worker.isolation
 
     def load(self, image: ModuleImage) -> None:
         """Load the module now and into every worker to come.

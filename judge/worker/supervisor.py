@@ -34,6 +34,7 @@ from judge.worker.messages import (
     STAGES,
     CaseRequest,
     CaseResult,
+    Isolation,
     case_frame,
     load_frame,
     parse_fault,
@@ -96,6 +97,7 @@ class Worker:
         self._command_line = _command(kind, ordinal)
         self._home = Path(tempfile.mkdtemp(prefix="judge-worker-"))
         self._properties: DeviceProperties | None = None
+        self.isolation: Isolation = "none"
         self._start()
 
     def _start(self) -> None:
@@ -137,7 +139,7 @@ class Worker:
         if self._properties is None:
             try:
                 frame = self._receive(self._started + self.limits.start_s)
-                self._properties = parse_hello(frame)
+                self._properties, self.isolation = parse_hello(frame)
             except (_Lost, WireError) as error:
                 self.close()
                 last = self._log.text().strip().rpartition("\n")[2]

@@ -99,7 +99,7 @@ def test_a_right_kernel_is_accepted_and_every_case_is_told_in_order():
     assert [case.name for case in report.cases] == ["one", "some", "many"]
     assert report.seed == 7
     assert report.compile.ok
-    assert report.backend.kind == "cpu"
+    assert (report.backend.kind, report.backend.isolation) == ("cpu", "restricted")
     assert report.launches[0].text.startswith("scale<<<")
     assert report.cases[2].launches[0].grid == (16, 1, 1)
     assert report.cases[2].counters.flops == 1000

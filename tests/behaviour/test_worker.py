@@ -1,6 +1,7 @@
 """Real worker processes: they answer, they are killed at their limits, and their death has the right verdict."""
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -234,3 +235,28 @@ def test_a_worker_sees_none_of_the_users_environment(start, monkeypatch):
     environment = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
     assert b"s3cret" not in environment
     assert b"HOME=" + str(worker._home).encode() in environment
+
+
+SEALED = """
+import os, socket, sys
+from judge.worker.main import seal
+channel, other = socket.socketpair()
+print(seal("cpu"))
+opening, looking = (lambda: open("/etc/passwd")), (lambda: os.stat("/"))
+executing = lambda: os.execv("/bin/true", ["true"])
+for attempt in (opening, looking, executing, socket.socket):
+    try:
+        attempt()
+        print("possible")
+    except OSError as error:
+        print(error.errno)
+channel.sendall(b"still talking")
+print(other.recv(100).decode())
+"""
+
+
+def test_a_sealed_worker_reaches_no_file_program_or_network_and_still_talks():
+    done = subprocess.run(
+        [sys.executable, "-c", SEALED], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    assert done.stdout.split("\n") == ["restricted", "2", "2", "2", "1", "still talking", ""]

@@ -105,4 +105,4 @@ if __name__ == "__main__":
     fake = FakeDevice({"plan": planner((1, 1, 1, 1, 1, 1, 0)), **KERNELS})
     if sys.argv[1] == "refusing":
         fake.load_fault = DeviceFault("compile_error", "not emulated: wgmma, needs a GPU")
-    serve(fake, channel)
+    serve(fake, channel, "none")

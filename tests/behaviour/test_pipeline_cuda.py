@@ -1,0 +1,142 @@
+"""The order of things when a GPU is there, on a stand-in: fast module, optimized module, bench, conjunction."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from judge import pipeline
+from judge.compiler import Target
+from judge.errors import MachineError
+from judge.events import NullSink
+from judge.pipeline import Options, judge_submission
+from judge.verdict import Verdict
+from judge.worker import supervisor
+from tests.behaviour.test_pipeline import PROBLEM, RIGHT, changed
+
+STAND_IN = Path(__file__).parent / "cuda_stand_in.py"
+
+
+class Notes(NullSink):
+    def __init__(self):
+        self.compiled_for = []
+        self.finished_cases = []
+        self.notes = []
+
+    def compiling(self, backend):
+        self.compiled_for.append(backend)
+
+    def case_finished(self, report, position, total):
+        self.finished_cases.append((report.backend, report.name, position, total))
+
+    def note(self, message):
+        self.notes.append(message)
+
+
+@pytest.fixture
+def targets(tmp_path, monkeypatch):
+    """A machine with a GPU; gives the targets compiled for, in order."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(pipeline, "gpu_present", lambda: True)
+    real_command, real_compile = supervisor._command, pipeline.compile_unit
+    asked = []
+
+    def command(kind, ordinal):
+        return [sys.executable, str(STAND_IN)] if kind == "cuda" else real_command(kind, ordinal)
+
+    def compile_unit(unit, target):
+        asked.append((target.kind, target.arch, target.mode))
+        return real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
+
+    monkeypatch.setattr(supervisor, "_command", command)
+    monkeypatch.setattr(pipeline, "compile_unit", compile_unit)
+    return asked
+
+
+def judge(source, sink=None, **options):
+    return judge_submission(PROBLEM, source.encode(), "mine.cu", Options(**options), sink or NullSink())
+
+
+ALL = [("ptx", "compute_90", "debug"), ("cubin", "sm_90", "fast"), ("cubin", "sm_90", "optimized")]
+
+
+def test_a_right_kernel_is_judged_by_both_and_timed_last(targets):
+    notes = Notes()
+    report = judge(RIGHT, notes)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert targets == ALL
+    assert [backend.kind for backend in report.backends] == ["cpu", "cuda"]
+    names = [(case.backend, case.name) for case in report.cases]
+    correctness = ["one", "some", "many"]
+    assert names == [("cpu", n) for n in correctness] + [("cuda", n) for n in [*correctness, "large"]]
+    large = report.cases[-1]
+    assert large.timing.median_us == 100
+    assert large.bandwidth_gbs == pytest.approx(8 * 2**20 / 1e5)
+    assert all(case.timing is None for case in report.cases[:-1])
+    assert [entry[:2] for entry in notes.finished_cases] == names
+    assert report.message == "All cases right: 3 on the CPU backend, 4 on stand-in."
+
+
+def test_a_wrong_kernel_never_waits_for_the_optimizer(targets):
+    notes = Notes()
+    report = judge(changed("factor * x", "(n == 33 ? 3.f : factor) * x"), notes, backend="cuda")
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert targets == [("cubin", "sm_90", "fast")]
+    assert [case.verdict.value for case in report.cases] == ["accepted", "wrong_answer", "accepted"]
+    assert [entry[1] for entry in notes.finished_cases] == ["some"]
+    assert report.replay.endswith("--backend cuda")
+
+
+def test_the_verdict_is_the_conjunction(targets):
+    late = "if (i < n || n == 33) out[i]"
+    report = judge(changed("if (i < n) out[i]", late))
+    assert report.verdict is Verdict.UNDEFINED_BEHAVIOR
+    assert {case.backend for case in report.cases} == {"cpu", "cuda"}
+    stopped = judge(changed("if (i < n) out[i]", late), fail_fast=True)
+    assert {case.backend for case in stopped.cases} == {"cpu"}
+
+
+def test_a_compile_error_asks_no_gpu(targets):
+    report = judge(changed("factor * x", "factor * y"))
+    assert report.verdict is Verdict.COMPILE_ERROR
+    assert targets == ALL[:1]
+
+
+def test_bench_cases_alone_need_only_the_optimized_module(targets):
+    report = judge(RIGHT, group="bench")
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert targets == ALL[2:]
+    assert [case.name for case in report.cases] == ["large"]
+
+
+def test_a_wrong_bench_answer_is_a_wrong_answer(targets):
+    report = judge(changed("factor * x", "(n > 2000 ? 3.f : factor) * x"))
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert [case.name for case in report.cases if case.verdict is Verdict.WRONG_ANSWER] == ["large"]
+
+
+def test_a_gpu_that_does_not_work_is_a_note_unless_it_was_asked_for(targets, monkeypatch):
+    real = supervisor._command
+    monkeypatch.setattr(
+        supervisor,
+        "_command",
+        lambda kind, ordinal: (
+            [sys.executable, "-c", "import sys; sys.exit('no usable GPU 0: driver too old')"]
+            if kind == "cuda"
+            else real(kind, ordinal)
+        ),
+    )
+    notes = Notes()
+    report = judge(RIGHT, notes)
+    assert report.verdict is Verdict.ACCEPTED
+    assert [backend.kind for backend in report.backends] == ["cpu"]
+    assert "driver too old" in notes.notes[0]
+    with pytest.raises(MachineError, match="driver too old"):
+        judge(RIGHT, backend="cuda")
+
+
+def test_a_write_beside_a_buffer_shows_in_its_guard_zone(targets):
+    report = judge(changed("if (i < n) out[i]", "if (i == 0) out[n] = 7.f;\n  if (i < n) out[i]"), backend="cuda")
+    assert report.verdict is Verdict.UNDEFINED_BEHAVIOR
+    found = {(d.kind.value, d.buffer, d.index) for case in report.cases for d in case.diagnoses}
+    assert ("guard_overwritten", "out", (33,)) in found
