@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.backends.cpu.device import CpuDevice
-from judge.submission.unit import build_unit
-
 from judge.catalogue import find_problems, load_problem
 from judge.compiler import Target, compile_unit
 from judge.examples import case_generator
 from judge.pipeline import CPU_ARCH
 from judge.problem import Case, Problem
 from judge.submission.read import read_submission
+from judge.submission.unit import build_unit
 from judge.verification.package import planted_submissions
 from judge.worker.execution import run_case
 from judge.worker.requests import case_request
