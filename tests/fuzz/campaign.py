@@ -1,14 +1,13 @@
 """Runs random instruction forms and random programs on an executor and on the interpreter, and compares."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT
 from judge.backends.cpu.interpreter import Interpreter
 from judge.backends.cpu.lowering.context import NotEmulatedError
-from judge.backends.cpu.memory import DeviceMemory
 from tests.fuzz import batch as batches
 from tests.fuzz import programs
 from tests.fuzz.batch import Batch, choose_forms, make_batch
@@ -82,10 +81,6 @@ class ProgramDifference:
         return f"program {self.seed}: {where}: expected {self.expected:#x}, got {self.got:#x}"
 
 
-def _buffers(memory: DeviceMemory) -> list[np.ndarray]:
-    return [memory.slots[slot].view(np.uint32) for slot in sorted(memory.slots) if slot >= FIRST_BUFFER_SLOT]
-
-
 def try_program(executor: Executor, program: Program) -> ProgramDifference | None:
     """The first word in which the executor and the interpreter differ."""
     module = program.module()
@@ -93,8 +88,15 @@ def try_program(executor: Executor, program: Program) -> ProgramDifference | Non
     for runner in (Interpreter(), executor):
         memory, arguments = program.memory()
         runner.run(module, programs.KERNEL, program.grid, program.block, 0, arguments, memory)
-        results.append(_buffers(memory))
-    for number, (expected, got) in enumerate(zip(*results, strict=True)):
+        results.append([block.view(np.uint32) for block in program.buffers(memory)])
+    return first_difference(program, *results)
+
+
+def first_difference(
+    program: Program, expected_buffers: Sequence[np.ndarray], got_buffers: Sequence[np.ndarray]
+) -> ProgramDifference | None:
+    """The first 32-bit word in which two runs of a program differ."""
+    for number, (expected, got) in enumerate(zip(expected_buffers, got_buffers, strict=True)):
         places = np.flatnonzero(expected != got)
         if number == 1:
             places = places[~_both_nan(places, expected, got)]

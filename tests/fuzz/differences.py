@@ -16,14 +16,14 @@ _FLOATS = frozenset({"f16", "bf16", "f32", "f64", "tf32", "f16x2", "bf16x2", "e4
 
 @dataclass(frozen=True)
 class Difference:
-    text: str
-    type: str
+    result: Result
     lane: int
     expected: int
     got: int
 
     def __str__(self) -> str:
-        return f"{self.text}\n    lane {self.lane} as {self.type}: expected {self.expected:#x}, got {self.got:#x}"
+        values = f"expected {self.expected:#x}, got {self.got:#x}"
+        return f"{self.result.text}\n    lane {self.lane} as {self.result.type}: {values}"
 
 
 def compare(batch: Batch, expected: np.ndarray, got: np.ndarray) -> list[Difference]:
@@ -34,9 +34,7 @@ def compare(batch: Batch, expected: np.ndarray, got: np.ndarray) -> list[Differe
         equal = agree(result, expected[number], got[number])
         if not equal.all():
             lane = int(np.flatnonzero(~equal)[0])
-            found.append(
-                Difference(result.text, result.type, lane, int(expected[number, lane]), int(got[number, lane]))
-            )
+            found.append(Difference(result, lane, int(expected[number, lane]), int(got[number, lane])))
     return found
 
 

@@ -70,8 +70,8 @@ clz.{{b32,b64}} | u32 | T!
 brev.{{b32,b64}} | T | T!
 bfind{{,.shiftamt}}.{{u32,s32,u64,s64}} | u32 | T!
 fns.b32 | T | T small:u32 near:s32
-bfe.{{u32,s32,u64,s64}} | T | T amount:u32 amount:u32
-bfi.{{b32,b64}} | T | T T amount:u32 amount:u32
+bfe.{{u32,s32,u64,s64}} | T | T place:u32 place:u32
+bfi.{{b32,b64}} | T | T T place:u32 place:u32
 bmsk.{{clamp,wrap}}.b32 | T | amount:u32 amount:u32
 szext.{{clamp,wrap}}.{{u32,s32}} | T | T amount:u32
 prmt.b32 | T | T T T
@@ -164,8 +164,8 @@ cvt{_ROUNDED}.f16.{{f32,f64}} | F | T!
 cvt.rn.ftz.f16.f32 | F | T!
 cvt.{{rn,rz}}{{,.relu}}.{{f16,bf16}}.f32 | F | T!
 cvt.{{rn,rz}}{{,.relu}}.{{f16x2,bf16x2}}.f32 | F | T! T!
-cvt.rna.tf32.f32 | b32 | f32!
-cvt.{{rn,rz}}{{,.relu}}.tf32.f32 | b32 | f32!
+cvt.rna.tf32.f32 | F | f32!
+cvt.{{rn,rz}}{{,.relu}}.tf32.f32 | F | f32!
 cvt.rn.satfinite{{,.relu}}.{{e4m3x2,e5m2x2}}.f32 | F | T! T!
 cvt.rn.satfinite{{,.relu}}.{{e4m3x2,e5m2x2}}.f16x2 | F | T!
 cvt.rn{{,.relu}}.f16x2.{{e4m3x2,e5m2x2}} | F | T!

@@ -17,6 +17,7 @@ import numpy as np
 
 from judge.backends.base import BufferLabel
 from judge.backends.cpu import ir
+from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT
 from judge.backends.cpu.memory import DeviceMemory
 from judge.backends.cpu.ptx import load
 
@@ -123,6 +124,10 @@ class Program:
         rows = memory.allocate(BufferLabel("rows", 4, (row_bytes // 4,), "output"), row_bytes)
         cells = memory.allocate(BufferLabel("cells", 4, (len(ATOMIC_OPERATIONS),), "output"), 64)
         return memory, b"".join(a.to_bytes(8, "little") for a in (source, rows, cells))
+
+    def buffers(self, memory: DeviceMemory) -> list[np.ndarray]:
+        """The buffers of `memory`, as bytes, in the order of the parameters."""
+        return [memory.slots[slot] for slot in sorted(memory.slots) if slot >= FIRST_BUFFER_SLOT]
 
 
 def _lines(body: Body) -> list[str]:

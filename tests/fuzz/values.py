@@ -90,6 +90,9 @@ def draw(rng: random.Random, domain: str) -> int:
             return rng.getrandbits(1)
         case "amount":
             return amount(rng)
+        case "place":
+            # The manual restricts positions and lengths of bit fields to a byte.
+            return amount(rng) & 0xFF
         case "pi":
             return single(rng.uniform(-math.pi, math.pi)) if rng.random() < 0.9 else rng.choice((0, 1 << 31))
         case "tame":

@@ -47,7 +47,7 @@ def test_a_wrong_instruction_is_found(opcode: str):
     batch = make_batch(random.Random(2), 0, 32, forms)
     differences = try_batch(Sabotaged(opcode, PLANTED[opcode]), batch)
     assert differences
-    assert all(f"{opcode}." in d.text for d in differences)
+    assert all(f"{opcode}." in d.result.text for d in differences)
 
 
 def test_a_value_taken_from_the_wrong_arm_is_found_and_cut_down():

@@ -101,7 +101,7 @@ COMPARISONS = [
     ("setp.gt.ftz.f32", "f32 f32", [((1, 0), 0)]),
     ("setp.gt.f32", "f32 f32", [((1, 0), 1)]),
     ("testp.subnormal.f32", "f32", [((1,), 1), ((1.0,), 0), ((0.0,), 0)]),
-    ("testp.normal.f32", "f32", [((1,), 0), ((1.0,), 1), ((float("inf"),), 0)]),
+    ("testp.normal.f32", "f32", [((1,), 0), ((1.0,), 1), ((-0.0,), 1), ((float("inf"),), 0)]),
     ("testp.number.f64", "f64", [((float("inf"),), 1), ((float("nan"),), 0)]),
 ]
 

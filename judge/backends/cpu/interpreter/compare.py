@@ -103,6 +103,7 @@ def selp(step: Step) -> None:
 
 @executes("testp")
 def testp(step: Step) -> None:
+    """Zeros count as normal numbers, as the manual says."""
     type_ = step.instruction.types[0]
     format_, _ = format_of(type_)
     value = step.floats(step.instruction.sources[0], type_)[0]
@@ -112,7 +113,7 @@ def testp(step: Step) -> None:
         "infinite": np.isinf(value),
         "number": ~np.isnan(value),
         "notanumber": np.isnan(value),
-        "normal": np.isfinite(value) & (magnitude >= format_.smallest_normal),
+        "normal": np.isfinite(value) & ((magnitude == 0) | (magnitude >= format_.smallest_normal)),
         "subnormal": (magnitude > 0) & (magnitude < format_.smallest_normal),
     }
     name = next(m for m in step.modifiers if m in tests)

@@ -360,6 +360,10 @@ def lop3(lw: Lowering, instruction: Instruction) -> None:
         product = lw.b.binary("and", lw.b.binary("and", factors[0], factors[1]), factors[2])
         result = lw.b.binary("or", result, product)
     lw.write(instruction.destinations[0], result)
+    if len(instruction.destinations) > 1:  # lop3.or and lop3.and: is the result non-zero, joined with a predicate
+        joined = "or" if "or" in instruction.modifiers else "and"
+        non_zero = lw.b.icmp("ne", result, const_int(0, "i32"))
+        lw.write(instruction.destinations[1], lw.b.binary(joined, non_zero, lw.read(instruction.sources[4], "i1")))
 
 
 def permute_bytes(lw: Lowering, instruction: Instruction) -> None:

@@ -366,8 +366,13 @@ def test_property(lw: Lowering, instruction: Instruction) -> None:
         "infinite": lambda: b.fcmp("oeq", magnitude, infinity),
         "number": lambda: b.fcmp("ord", x, x),
         "notanumber": lambda: b.fcmp("uno", x, x),
+        # The manual counts zeros as normal numbers.
         "normal": lambda: b.binary(
-            "and", b.fcmp("olt", magnitude, infinity), b.fcmp("oge", magnitude, const_float(smallest, x.elem))
+            "or",
+            b.fcmp("oeq", magnitude, const_float(0.0, x.elem)),
+            b.binary(
+                "and", b.fcmp("olt", magnitude, infinity), b.fcmp("oge", magnitude, const_float(smallest, x.elem))
+            ),
         ),
         "subnormal": lambda: b.fcmp("olt", magnitude, const_float(smallest, x.elem)),
     }
