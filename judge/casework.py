@@ -5,27 +5,31 @@ case are decided here, on the trusted side.
 """
 
 import shlex
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judge.events import EventSink
-from judge.examples import Examples, Expected
+from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.submission.model import Submission
 from judge.submission.unit import TranslationUnit
 from judge.verdict import Verdict
-from judge.verification.compare import judge_case
+from judge.verification.compare import explain_case, judge_case
 from judge.verification.requirements import largest_amplification, unmet_requirements
+from judge.verification.telling import is_explained
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
 from judge.worker.session import Session
 
-EXPLAINING_BUDGET_S = 2.0
-"""Time for finding the known mistake behind wrong values, over all cases of a submission after the first wrong one."""
+CHEAP_TO_EXPLAIN_FLOPS = 2e9
+"""A case is explained at once when a float64 pass for each mutant costs at most this much. Counted, not timed:
+a report must not depend on how busy the machine is."""
+
+EXPLAINING_FLOPS = 8e9
+"""What explaining may cost over all cases of a submission."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,16 @@ class _Judged:
     message: str
     error: ErrorSummary | None
     diagnoses: tuple[Diagnosis, ...]
+
+
+@dataclass(frozen=True)
+class _Unexplained:
+    """A wrong case that was too dear to explain at once."""
+
+    case: Case
+    inputs: Mapping[str, Array]
+    outputs: dict[str, Array]
+    reference: dict[str, Array]
 
 
 class Casework:
@@ -59,8 +73,8 @@ class Casework:
         self._name = name
         self._seed = seed
         self.incident: str | None = None
-        self._explained = 0
-        self._explaining_s = 0.0
+        self._explaining_flops = 0.0
+        self._unexplained: _Unexplained | None = None
 
     def run(
         self,
@@ -78,6 +92,7 @@ class Casework:
         cases follows. quiet: tell the sink of failures only, because that other run decides.
         """
         reports: list[CaseReport] = []
+        self._unexplained = None
         for position, case in enumerate(cases, start=1):
             self._sink.case_started(session.kind, case.name, position, len(cases))
             for coming in cases[position - 1 : position + 1]:  # this one and the next
@@ -92,7 +107,21 @@ class Casework:
                 self._sink.case_finished(report, position, len(cases))
             if failed and fail_fast:
                 break
-        return reports
+        return self._explain_late(reports)
+
+    def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
+        """When no cheap case told the mistake, the first dear one may cost what it costs."""
+        late = self._unexplained
+        self._unexplained = None
+        if late is None or any(is_explained(report) for report in reports):
+            return reports
+        found = explain_case(self._problem, late.case, late.inputs, late.outputs, late.reference)
+        return [
+            report.model_copy(update={"diagnoses": report.diagnoses + found})
+            if report.name == late.case.name
+            else report
+            for report in reports
+        ]
 
     def _timed(self, session: Session, case: Case) -> bool:
         return case.group is Group.BENCH and session.kind == "cuda"
@@ -132,20 +161,24 @@ class Casework:
             verdict = result.verdict or Verdict.JUDGE_ERROR
             return _Judged(verdict, result.message or verdict.text.sentence, None, result.diagnoses)
         expected = self.examples.expected(case)
-        explain = result.verdict is None and self._worth_explaining(case, expected)
-        began = time.monotonic()
+        outputs = self._outputs(case, result)
+        mistakes_wanted = result.verdict is None and case.cpu
+        price = self._problem.minimum_flops(case, inputs) * len(self._problem.mutants)
+        explain = price <= CHEAP_TO_EXPLAIN_FLOPS and self._explaining_flops + price <= EXPLAINING_FLOPS
         judgement = judge_case(
             self._problem,
             case,
             inputs,
-            self._outputs(case, result),
+            outputs,
             expected.reference,
             expected.naive,
-            explain=explain,
+            explain=mistakes_wanted and explain,
         )
-        if explain and judgement.verdict is Verdict.WRONG_ANSWER:
-            self._explained += 1
-            self._explaining_s += time.monotonic() - began
+        if mistakes_wanted and judgement.verdict is Verdict.WRONG_ANSWER:
+            if explain:
+                self._explaining_flops += price
+            elif self._unexplained is None:
+                self._unexplained = _Unexplained(case, inputs, outputs, expected.reference)
         if result.verdict is not None:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
@@ -154,11 +187,6 @@ class Casework:
             if unmet:
                 return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
         return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)
-
-    def _worth_explaining(self, case: Case, expected: Expected) -> bool:
-        """One float64 pass a mutant is dear on large cases; the first wrong case gets it whatever it costs."""
-        price_s = expected.seconds * len(self._problem.mutants)
-        return case.cpu and (not self._explained or self._explaining_s + price_s <= EXPLAINING_BUDGET_S)
 
     def _outputs(self, case: Case, result: CaseResult) -> dict[str, Array]:
         return {

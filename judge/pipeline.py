@@ -44,6 +44,7 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
+from judge.verification.telling import told_case
 from judge.worker.incidents import record_incident
 from judge.worker.messages import Isolation
 from judge.worker.session import Session
@@ -273,7 +274,8 @@ class _Judging:
         verdict = Verdict.worst([case.verdict for case in self.cases])
         if verdict is Verdict.ACCEPTED:
             return self.report(verdict, self._accepted_sentence())
-        told = next(case for case in self.cases if case.verdict is verdict)
+        told = told_case(self.cases, verdict)
+        assert told is not None
         failed = sum(case.verdict is not Verdict.ACCEPTED for case in self.cases)
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
         if failed > 1:

@@ -11,6 +11,7 @@ from judge.reports.style import Style, inert
 from judge.reports.tables import Column, render_table
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number
+from judge.verification.telling import told_case
 
 MAX_DIAGNOSES = 3
 MAX_COMPILE_MESSAGES = 10
@@ -31,7 +32,7 @@ def render_text(
     source: the submission, for the source lines of compile messages. verbose: every case and the
     compiler's log. as_typed: puts `judge COMMAND` the way the user calls it.
     """
-    told = told_case(report)
+    told = _told(report)
     parts = [
         _headline(report, style),
         _compile_section(report, style, source),
@@ -43,13 +44,6 @@ def render_text(
         _footer(report, style),
     ]
     return "\n".join(part for part in parts if part)
-
-
-def told_case(report: Report) -> CaseReport | None:
-    """The case the report explains: the first one with the report's verdict, None when accepted."""
-    if report.verdict is Verdict.ACCEPTED:
-        return None
-    return next((case for case in report.cases if case.verdict is report.verdict), None)
 
 
 def verdict_color(verdict: Verdict) -> str:
@@ -67,9 +61,14 @@ def _headline(report: Report, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _told(report: Report) -> CaseReport | None:
+    """The case the report explains; None when everything was accepted."""
+    return None if report.verdict is Verdict.ACCEPTED else told_case(report.cases, report.verdict)
+
+
 def _opening(report: Report) -> str:
     """The sentence under the verdict. Where the sections below tell the same in detail, the general one."""
-    told = told_case(report)
+    told = _told(report)
     detailed = bool(report.compile.errors) or (told is not None and told.error is not None and told.error.mismatches)
     return report.verdict.text.sentence if detailed or not report.message else report.message
 
@@ -120,7 +119,7 @@ def _case_section(report: Report, told: CaseReport | None, style: Style) -> str:
             where = f"{error.first.output}[{', '.join(map(str, error.first.index))}]"
             values = f"got {show_number(error.first.got)}, want {show_number(error.first.want)}"
             rows.append(("First", f"{where}: {values}"))
-    elif told.message and told.message != report.message:
+    elif told.message and told.message not in report.message:
         rows.append(("What", told.message))
     if told.verdict is Verdict.LAUNCH_ERROR:
         rows += [("Launch", _launch(launch)) for launch in told.launches]

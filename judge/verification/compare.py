@@ -93,8 +93,7 @@ def judge_case(
     if bad:
         diagnoses = _value_diagnoses(bad)
         if explain:
-            mutant = explain_by_mutant(problem, case, inputs, {c.buffer.name: c.got for c in compared}, reference)
-            diagnoses += () if mutant is None else (mutant,)
+            diagnoses += explain_case(problem, case, inputs, outputs, reference)
         return CaseJudgement(Verdict.WRONG_ANSWER, _wrong_sentence(error), error, diagnoses)
     drifting = [text for c in compared for text in c.slices_over]
     if drifting:
@@ -102,6 +101,15 @@ def judge_case(
         message = f"Every element is inside its tolerance, but the error is systematic: {drifting[0]}{more}."
         return CaseJudgement(Verdict.WRONG_ANSWER, message, error)
     return CaseJudgement(Verdict.ACCEPTED, "", error)
+
+
+def explain_case(
+    problem: Problem, case: Case, inputs: Arrays, outputs: Mapping[str, Array], reference: Arrays
+) -> tuple[Diagnosis, ...]:
+    """The known mistake whose outputs these are; empty when there is none."""
+    got = {buffer.name: as_float64(outputs[buffer.name], buffer.dtype) for buffer in problem.outputs}
+    mutant = explain_by_mutant(problem, case, inputs, got, reference)
+    return () if mutant is None else (mutant,)
 
 
 def compare_output(buffer: Buffer, raw: Array, want: Array, tolerance: Tolerance) -> OutputComparison:

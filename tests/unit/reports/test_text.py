@@ -2,7 +2,7 @@ import pytest
 
 from judge.records import CompileReport, Diagnosis, DiagnosisKind
 from judge.reports.style import Style
-from judge.reports.text import render_text, told_case
+from judge.reports.text import render_text
 from judge.verdict import Verdict
 from tests.unit.reports.samples import compile_error_report, make_case, make_report, timed_report, wrong_report
 
@@ -111,9 +111,11 @@ def test_hostile_text_is_inert():
     assert "\\x1b[2Jx\\u202ey" in shown
 
 
-def test_told_case_is_the_first_with_the_verdict():
-    assert told_case(wrong_report()).name == "tile-plus-1"
-    assert told_case(make_report()) is None
+def test_smallest_failing_case_is_told():
+    large = make_case(Verdict.WRONG_ANSWER, name="large", message="large is wrong")
+    small = make_case(Verdict.WRONG_ANSWER, name="small", message="small is wrong", parameters={"N": 3})
+    shown = text(make_report(Verdict.WRONG_ANSWER, cases=(make_case(), large, small)))
+    assert "Case  small  (N 3)" in shown
 
 
 def test_warning_does_not_hide_behind_acceptance():

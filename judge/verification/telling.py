@@ -1,0 +1,25 @@
+"""Which of many failing cases a report explains: the one a learner gets furthest with."""
+
+import math
+from collections.abc import Iterable
+
+from judge.records import CaseReport, DiagnosisKind
+from judge.verdict import Verdict
+
+
+def told_case(cases: Iterable[CaseReport], verdict: Verdict) -> CaseReport | None:
+    """The smallest case with the verdict, one whose wrong values are a known mistake before the others.
+
+    None when no case has it. Small means small parameters: such a case can be followed by hand.
+    """
+    return min((case for case in cases if case.verdict is verdict), key=_difficulty, default=None)
+
+
+def is_explained(case: CaseReport) -> bool:
+    """True when the values of the case were found to be those of a known mistake."""
+    return any(diagnosis.kind is DiagnosisKind.MUTANT_MATCH for diagnosis in case.diagnoses)
+
+
+def _difficulty(case: CaseReport) -> tuple[bool, int]:
+    sizes = (value for value in case.parameters.values() if isinstance(value, int) and not isinstance(value, bool))
+    return (not is_explained(case), math.prod(sizes))
