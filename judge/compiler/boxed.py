@@ -136,4 +136,6 @@ def _environment(home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # A malloc arena reserves 64 MiB of address space, and a machine has eight arenas a core.
+        "MALLOC_ARENA_MAX": "2",
     }
