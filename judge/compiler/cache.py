@@ -15,6 +15,7 @@ from pathlib import Path
 MAX_BYTES = 512 << 20
 _SUFFIX = ".kj"
 _TEMPORARY_PREFIX = "new-"
+_CHECKSUM_BYTES = 32
 
 
 def default_folder() -> Path:
@@ -39,18 +40,19 @@ class DiskCache:
             data = path.read_bytes()
         except OSError:
             return None
-        if len(data) < 32 or hashlib.sha256(data[32:]).digest() != data[:32]:
+        checksum, content = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+        if hashlib.sha256(content).digest() != checksum:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
-        return data[32:]
+        return content
 
     def write(self, key: str, data: bytes) -> None:
         if self._folder is None or len(data) > self._max_bytes // 4:
             return
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._make_room(len(data))
+            self._make_room(_CHECKSUM_BYTES + len(data))
             handle, name = tempfile.mkstemp(prefix=_TEMPORARY_PREFIX, dir=self._folder)
             try:
                 with os.fdopen(handle, "wb") as file:

@@ -193,7 +193,8 @@ def read_launch(text: str, line: int | None, column: int) -> LaunchLine:
     masked = reader.masked
     opening = masked.find("<<<")
     if opening < 0:
-        reader.fail("the launch has no <<<", len(masked.rstrip()))
+        near = masked.find("<<")
+        reader.fail("the launch has no <<<", near if near >= 0 else len(masked.rstrip()))
     kernel = _kernel(reader, opening)
     config_end, arguments_start, arguments_end = _split_configuration(reader, opening + 3)
     config = reader.pieces(opening + 3, config_end)
@@ -224,7 +225,8 @@ def _kernel(reader: _Line, opening: int) -> Expression:
         reader.fail(f"{kernel.text!r} is no kernel name", kernel.column - reader.column)
     rest = kernel.text[match.end() :].strip()
     if rest and not (rest.startswith("<") and rest.endswith(">")):
-        reader.fail(f"{rest!r} does not belong between the kernel's name and <<<", kernel.column + match.end() - 1)
+        at = kernel.column - reader.column + kernel.text.index(rest, match.end())
+        reader.fail(f"{rest!r} does not belong between the kernel's name and <<<", at)
     return kernel
 
 
