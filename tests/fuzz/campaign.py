@@ -13,7 +13,8 @@ from tests.fuzz import programs
 from tests.fuzz.batch import Batch, choose_forms, make_batch
 from tests.fuzz.differences import Difference, compare
 from tests.fuzz.executors import Executor
-from tests.fuzz.programs import Program, make_program, reduced
+from tests.fuzz.program_generator import make_program
+from tests.fuzz.programs import Program, reduced
 
 
 @dataclass

@@ -17,7 +17,7 @@ from tests.fuzz import programs
 from tests.fuzz.batch import make_batch
 from tests.fuzz.campaign import first_difference
 from tests.fuzz.differences import compare
-from tests.fuzz.programs import make_program
+from tests.fuzz.program_generator import make_program
 
 ADDRESSES = ("cvta.", "isspacep.")
 """Forms that show where memory lies."""

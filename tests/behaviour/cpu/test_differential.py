@@ -12,7 +12,7 @@ from tests.fuzz.batch import make_batch
 from tests.fuzz.campaign import fuzz_forms, fuzz_program, minimal, try_batch
 from tests.fuzz.executors import Sabotaged
 from tests.fuzz.forms import all_forms
-from tests.fuzz.programs import make_program
+from tests.fuzz.program_generator import make_program
 
 
 @pytest.mark.parametrize("seed", range(3))
