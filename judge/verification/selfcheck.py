@@ -6,6 +6,7 @@ judging a submission is itself a chain of processes that mostly wait for one ano
 """
 
 import functools
+import os
 import re
 import signal
 import time
@@ -97,6 +98,8 @@ def verify(
 
     The findings come back in the order of the checks. A problem that does not load is one finding.
     """
+    # The processes share the cores already; BLAS threads of each would only wait for one another.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     futures: list[Future[Finding]] = []
     with ProcessPoolExecutor(settings.jobs, get_context("spawn"), _die_quietly_on_interrupt) as pool:
         try:
@@ -224,7 +227,7 @@ def expectation_faults(report: Report, submission: PlantedSubmission, backend: s
         return
     if expectation.diagnosis is not None and expectation.diagnosis not in _kinds(cases):
         yield f"expected the diagnosis {expectation.diagnosis}, got {', '.join(sorted(_kinds(cases))) or 'none'}"
-    if expectation.mutant is not None and not any(_names_mutant(case, expectation.mutant) for case in cases):
+    if expectation.mutant is not None and not any(_names_mutant(case, expectation.mutant) for case in report.cases):
         yield f"expected a match with the mutant {expectation.mutant}"
     if expectation.line is not None and expectation.line not in _lines(report, cases):
         yield f"expected line {expectation.line}, got {sorted(_lines(report, cases)) or 'none'}"
