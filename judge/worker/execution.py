@@ -296,7 +296,8 @@ def _modified_inputs(run: _Run, addresses: dict[str, int]) -> list[Diagnosis]:
         after = np.frombuffer(run.device.download(addresses[buffer.name], buffer.size_bytes), np.uint8)
         if np.array_equal(before, after):
             continue
-        changed = np.unique(np.flatnonzero(before != after) // buffer.element_bytes)
+        # Not np.unique: it imports on first use, which a sealed process cannot.
+        changed = np.flatnonzero((before != after).reshape(-1, buffer.element_bytes).any(axis=1))
         index = tuple(int(i) for i in np.unravel_index(int(changed[0]), buffer.shape))
         found.append(
             Diagnosis(
