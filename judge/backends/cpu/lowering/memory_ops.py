@@ -82,6 +82,7 @@ def load(lw: Lowering, instruction: Instruction) -> None:
 
 def _load_values(lw: Lowering, pointer: Value, spaces: int, bits: int, count: int) -> list[Value]:
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
+        _check_uniform_vector(lw, pointer, bits, count, write=False)
         return [_uniform_load(lw, _plus(lw, pointer, k * bits // 8), spaces, bits) for k in range(count)]
     if not pointer.vec and spaces == LOCAL and count == 1 and bits >= 32 and lw.guard is None:
         return [_local_load(lw, pointer, bits)]
@@ -102,6 +103,15 @@ def _plus(lw: Lowering, pointer: Value, offset: int) -> Value:
 
 def _site(lw: Lowering) -> str:
     return f"i32 {lw.index}"
+
+
+def _check_uniform_vector(lw: Lowering, pointer: Value, bits: int, count: int, *, write: bool) -> None:
+    """A vector access must be aligned as a whole; its elements, accessed one by one, would not notice."""
+    if count == 1:
+        return
+    _, mask = lw.active()
+    arguments = f"i64 {pointer.text}, i32 {mask}, {_site(lw)}, i64 {count * bits // 8}, i32 {int(write)}"
+    lw.b.call("void", "judge_uniform_vector", "ptr %ctx", "ptr %st", arguments)
 
 
 def _uniform_load(lw: Lowering, pointer: Value, spaces: int, bits: int) -> Value:
@@ -215,6 +225,7 @@ def store(lw: Lowering, instruction: Instruction) -> None:
     if count == 1 and not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
         return _local_store(lw, pointer, values[0], bits)
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
+        _check_uniform_vector(lw, pointer, bits, count, write=True)
         for k, value in enumerate(values):
             _uniform_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
         return None

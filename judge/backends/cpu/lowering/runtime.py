@@ -60,6 +60,7 @@ def interface() -> str:
     lines += [
         "declare i64 @judge_uniform_load(ptr, ptr, i64, i32, i32, i64)",
         "declare void @judge_uniform_store(ptr, ptr, i64, i64, i32, i32, i64)",
+        "declare void @judge_uniform_vector(ptr, ptr, i64, i32, i32, i64, i32)",
         "declare ptr @judge_checked(ptr, ptr, i32, i64, i64, i32, i1)",
         "declare void @judge_traffic(ptr, i64, i64, i64)",
         "declare void @judge_fault(ptr, ptr, i32, i32, i32, i64, i32, i64, i64, i64)",
@@ -675,6 +676,23 @@ out:
   ret i64 %r
 bad:
   ret i64 0
+}}
+define void @judge_uniform_vector(ptr %ctx, ptr %st, i64 %addr, i32 %mask, i32 %site, i64 %width, i32 %write) {{
+entry:
+  %none = icmp eq i32 %mask, 0
+  br i1 %none, label %out, label %go
+go:
+  %low = sub i64 %width, 1
+  %rest = and i64 %addr, %low
+  %aligned = icmp eq i64 %rest, 0
+  br i1 %aligned, label %out, label %misaligned
+misaligned:
+  %kind = add i32 %write, {EventKind.MISALIGNED_READ}
+  %w32 = trunc i64 %width to i32
+  call void @judge_fault(ptr %ctx, ptr %st, i32 %kind, i32 %site, i32 %mask, i64 %addr, i32 %w32, i64 0, i64 0, i64 0)
+  br label %out
+out:
+  ret void
 }}
 define void @judge_uniform_store(ptr %ctx, ptr %st, i64 %addr, i64 %bits, i32 %mask, i32 %site, i64 %width) {{
 entry:
