@@ -15,6 +15,7 @@ from typing import Literal
 import judge
 from judge.catalogue import find_problems
 from judge.errors import JudgeError
+from judge.sandbox.tier import Tier, isolation
 
 SETUP = "make setup"
 MIN_FREE_BYTES = 1 << 30
@@ -143,8 +144,13 @@ def _device(pynvml: object, index: int) -> Finding:
 
 
 def _isolation() -> list[Finding]:
-    text = "none: a submission runs in a process of its own with limits on time and memory, but as your user"
-    return [Finding("isolation", "warn", text, "Judge only kernels that you would also run yourself.")]
+    found = isolation()
+    if found.tier is Tier.NONE:
+        text = f"none: {'; '.join(found.failures)}"
+        return [Finding("isolation", "warn", text, "Judge only kernels that you would also run yourself.")]
+    text = f"{found.tier}: on the CPU a submission runs sealed, without files and sockets, but as your user; "
+    text += "on a GPU it runs in a process of its own, not sealed"
+    return [Finding("isolation", "ok", text)]
 
 
 def _cache() -> list[Finding]:

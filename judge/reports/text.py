@@ -68,9 +68,17 @@ def _told(report: Report) -> CaseReport | None:
 
 def _opening(report: Report) -> str:
     """The sentence under the verdict. Where the sections below tell the same in detail, the general one."""
+    return report.verdict.text.sentence if _is_detailed_below(report) or not report.message else report.message
+
+
+def _is_detailed_below(report: Report) -> bool:
     told = _told(report)
-    detailed = bool(report.compile.errors) or (told is not None and told.error is not None and told.error.mismatches)
-    return report.verdict.text.sentence if detailed or not report.message else report.message
+    if report.compile.errors:
+        return True
+    if told is None:
+        return False
+    wrong_values = told.error is not None and told.error.mismatches > 0
+    return wrong_values or any(diagnosis.message in report.message for diagnosis in told.diagnoses)
 
 
 def _compile_section(report: Report, style: Style, source: str | None) -> str:
@@ -270,11 +278,12 @@ def _printed_section(told: CaseReport | None, style: Style) -> str:
 
 def _footer(report: Report, style: Style) -> str:
     backends = report.backends or (report.backend,)
-    lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, isolation {b.isolation}" for b in backends]
+    # Where nothing was compiled, no device was asked either.
+    ran = report.compile.ok or report.compile.seconds > 0
+    lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, isolation {b.isolation}" for b in backends] if ran else []
     cached = ", cached" if report.compile.cached else ""
-    lines.append(
-        f"compiled in {report.compile.seconds:.2f} s{cached}; everything in {report.seconds:.2f} s; seed {report.seed}"
-    )
+    compiled = f"compiled in {report.compile.seconds:.2f} s{cached}; " if ran else ""
+    lines.append(f"{compiled}everything in {report.seconds:.2f} s; seed {report.seed}")
     if report.submission.set_aside:
         lines.append(f"host code set aside: {inert('; '.join(report.submission.set_aside))}")
     lines += [inert(note) for note in report.submission.notes]

@@ -82,7 +82,7 @@ def test_compile_error_is_4_with_the_place(home):
         ({"arguments": "x, y, out, N"}, Exit.COMPILE_ERROR, "argument"),
         ({"arguments": "x, y, N, out, a"}, Exit.COMPILE_ERROR, "argument"),
         ({"arguments": "x, y, result, N, a"}, Exit.COMPILE_ERROR, "result"),
-        ({"grid": "(N + 255 / 256"}, Exit.COMPILE_ERROR, "line 2"),
+        ({"grid": "(N + 255 / 256"}, Exit.COMPILE_ERROR, "mine.cu:2:24: error:"),
         ({"grid": "blocks"}, Exit.COMPILE_ERROR, "blocks"),
         ({"grid": "0"}, Exit.NOT_ACCEPTED, "grid"),
         ({"grid": "N - 2000"}, Exit.NOT_ACCEPTED, "grid"),

@@ -111,6 +111,14 @@ def test_hostile_text_is_inert():
     assert "\\x1b[2Jx\\u202ey" in shown
 
 
+def test_nothing_is_told_twice():
+    diagnosis = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="Thread 3 reads past K.")
+    case = make_case(Verdict.UNDEFINED_BEHAVIOR, message=diagnosis.message, diagnoses=(diagnosis,), error=None)
+    report = make_report(Verdict.UNDEFINED_BEHAVIOR, message=f"case book: {case.message}", cases=(case,))
+    assert text(report).count("Thread 3 reads past K.") == 1
+    assert Verdict.UNDEFINED_BEHAVIOR.text.sentence in text(report)
+
+
 def test_smallest_failing_case_is_told():
     large = make_case(Verdict.WRONG_ANSWER, name="large", message="large is wrong")
     small = make_case(Verdict.WRONG_ANSWER, name="small", message="small is wrong", parameters={"N": 3})

@@ -1,5 +1,5 @@
 // problem: paged-decode
-// Half of each warp waits at a barrier that the other half never reaches.
+// Half of each warp waits at a barrier that the other half passes by, which waits at the next one.
 // expect-diagnosis: divergent_barrier
 // expect-case: five-tokens
 #include "common.cuh"
@@ -63,6 +63,7 @@ paged_decode_attention(const float* __restrict__ q, const float* __restrict__ k_
   float top = -INFINITY, total = 0.f;
   for (int w = 0; w < kWarps; ++w) top = fmaxf(top, all_m[w]);
   for (int w = 0; w < kWarps; ++w) total += __expf(all_m[w] - top) * all_l[w];  // a warp without tokens adds 0
+  __syncthreads();
   for (int d = threadIdx.x; d < D; d += 32 * kWarps) {
     float sum = 0.f;
     for (int w = 0; w < kWarps; ++w) sum += __expf(all_m[w] - top) * all_o[w][d];

@@ -1,7 +1,7 @@
 // problem: paged-decode
 // Query head h reads KV head h: past the cache.
 // expect-diagnosis: out_of_bounds
-// expect-case: group-8
+// expect-case: group-4
 #include "common.cuh"
 
 constexpr int kPage = 16;
