@@ -17,6 +17,7 @@ from judge.compiler.cache import DiskCache, default_folder
 from judge.compiler.headers import HeaderSet, headers_for
 from judge.compiler.log import clean_log, limit_message
 from judge.compiler.resources import has_kernel, kernel_resources
+from judge.compiler.statics import MAX_STATIC_BYTES, static_bytes
 from judge.compiler.target import Target
 from judge.compiler.versions import toolkit_version
 from judge.records import CompileMessage, KernelResources
@@ -73,10 +74,10 @@ def _compilation(unit: TranslationUnit, target: Target, answer: Answer, seconds:
     clean = clean_log(answer.log, unit, failed=failed)
     if failed:
         return Compilation(False, b"", {}, clean.text, clean.messages, seconds, cached, ())
-    missing = _not_kernels(unit, target, answer)
-    if missing:
-        log = "".join(f"{unit.submission.name}: error: {message.message}\n" for message in missing)
-        return Compilation(False, b"", {}, log, missing, seconds, cached, ())
+    refused = _not_kernels(unit, target, answer) or _too_much_static_memory(target, answer)
+    if refused:
+        log = "".join(f"{unit.submission.name}: error: {message.message}\n" for message in refused)
+        return Compilation(False, b"", {}, log, refused, seconds, cached, ())
     kernels: tuple[KernelResources, ...] = ()
     if target.kind == "cubin":
         kernels = kernel_resources(answer.image, answer.log, answer.lowered, target.arch)
@@ -97,6 +98,18 @@ def _not_kernels(unit: TranslationUnit, target: Target, answer: Answer) -> tuple
                 text = f"{line.kernel_name} is not a kernel. Mark it __global__ to launch it"
                 messages[line.line, text] = CompileMessage(line=line.line, column=line.kernel.column, message=text)
     return tuple(messages.values())
+
+
+def _too_much_static_memory(target: Target, answer: Answer) -> tuple[CompileMessage, ...]:
+    size = static_bytes(answer.image, target.kind)
+    if size <= MAX_STATIC_BYTES:
+        return ()
+    return (
+        CompileMessage(
+            message=f"the __device__ and __constant__ variables of this file take {size} bytes, at most "
+            f"{MAX_STATIC_BYTES} are allowed. Use a @workspace for large arrays"
+        ),
+    )
 
 
 def _key(unit: TranslationUnit, target: Target, headers: HeaderSet) -> str | None:

@@ -21,6 +21,7 @@ MESSAGE_CAP = 1000
 MAX_MESSAGES = 100
 MAX_CONTEXT = 6
 CUT_NOTICE = "[log cut at 64 KiB]\n"
+MORE_NOTICE = f"[only the first {MAX_MESSAGES} messages are shown]\n"
 
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
 _COUNTS = re.compile(r"judge_plan_takes=(-?\d+), judge_plan_given=(\d+)\].*?of judge-plan-(\d+)", re.DOTALL)
@@ -48,7 +49,10 @@ def clean_log(log: str, unit: TranslationUnit, *, failed: bool) -> CleanLog:
     if failed and not any(message.severity == "error" for message in messages):
         messages.append(CompileMessage(message="the compiler refused the source and gave no reason"))
         context.append(())
-    return CleanLog(tuple(messages), _text(messages, context, unit))
+    text = _text(messages, context, unit)
+    if cleaner.dropped and not text.endswith(CUT_NOTICE):
+        text += MORE_NOTICE
+    return CleanLog(tuple(messages), text)
 
 
 def limit_message(limit: str, wall_limit_s: float) -> str:
@@ -77,6 +81,7 @@ class _Cleaner:
         self._seen: set[tuple[int | None, int | None, str]] = set()
         self._counted: dict[int, tuple[int, int]] = {}
         self._kernel_errors: set[int] = set()
+        self.dropped = False
 
     def run(self) -> tuple[list[CompileMessage], list[tuple[str, ...]]]:
         self._unclosed()
@@ -174,7 +179,9 @@ class _Cleaner:
             diagnostic.line == workspace.line for workspace in self._submission.workspaces
         ):
             return
-        if match := _UNDEFINED.search(message):
+        if message == "out of memory":
+            message = limit_message("memory", 0.0)
+        elif match := _UNDEFINED.search(message):
             message += self._why_undefined(match.group(1))
         elif match := _NO_MARK.search(message):
             named = _NAME_AT.match(line_text, (diagnostic.column or 1) - 1)
@@ -318,7 +325,10 @@ class _Cleaner:
         message = inert(message.replace("__nv_bool", "bool"))
         if len(message) > MESSAGE_CAP:
             message = message[:MESSAGE_CAP] + "..."
-        if (line, column, message) in self._seen or len(self._messages) >= MAX_MESSAGES:
+        if (line, column, message) in self._seen:
+            return
+        if len(self._messages) >= MAX_MESSAGES:
+            self.dropped = True
             return
         self._seen.add((line, column, message))
         kind = "error" if severity == "error" else "note" if severity == "note" else "warning"
@@ -366,7 +376,7 @@ def _text(messages: Sequence[CompileMessage], context: Sequence[tuple[str, ...]]
             block += _excerpt(lines[message.line - 1].rstrip("\r"), message.column)
         block += "".join(f"    {inert(one)[:MESSAGE_CAP]}\n" for one in more)
         size += len(block.encode())
-        if size > LOG_CAP_BYTES - len(CUT_NOTICE):
+        if size > LOG_CAP_BYTES - len(CUT_NOTICE) - len(MORE_NOTICE):
             parts.append(CUT_NOTICE)
             break
         parts.append(block)

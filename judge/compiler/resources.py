@@ -93,6 +93,15 @@ def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: s
     return tuple(found)
 
 
+def device_data_bytes(cubin: bytes) -> int:
+    """Bytes of __device__ and __constant__ variables in a cubin."""
+    return sum(
+        section.size
+        for section in _sections(cubin)
+        if section.name in (".nv.global", ".nv.global.init", ".nv.constant3")
+    )
+
+
 def has_kernel(cubin: bytes, symbol: str) -> bool:
     return any(section.name == f".text.{symbol}" for section in _sections(cubin))
 

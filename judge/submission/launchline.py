@@ -166,6 +166,9 @@ class _Line:
         self.line = line
         self.column = column
         self._shape = shape
+        comment = self.masked.find("//")
+        if comment >= 0:
+            self.fail("a comment inside the line; put it on a line of its own", comment)
 
     def fail(self, message: str, at: int) -> NoReturn:
         raise SubmissionError(f"{message}. The form is: {self._shape}", self.line, self.column + at)

@@ -140,13 +140,16 @@ class _PlanWriter:
     def _at_plan(self, launch: int | None = None) -> None:
         self._emit(f'#line 1 "{PLAN_FILE if launch is None else f"{PLAN_FILE}-{launch}"}"')
 
-    def _expression(self, expression: Expression, text: str | None = None, launch: int | None = None) -> None:
-        """The expression on its own line and column; `text` where constants were put in."""
+    def _expression(self, expression: Expression, end: str, text: str | None = None, launch: int | None = None) -> None:
+        """The expression on its own line and column; `text` where constants were put in.
+
+        end: what closes it, on the same line, so that a missing operand is an error there as well.
+        """
         if expression.line is None:
             self._emit(f'#line 1 "{DEFAULT_LAUNCH_FILE}"')
         else:
             self._emit(f'#line {expression.line} "{SOURCE_NAME}"')
-        self._emit(" " * (expression.column - 1) + (text or expression.text))
+        self._emit(" " * (expression.column - 1) + (text or expression.text) + end)
         self._at_plan(launch)
 
     def plan(self, index: int, constants: Constants) -> Plan:
@@ -155,13 +158,13 @@ class _PlanWriter:
         for j, workspace in enumerate(submission.workspaces):
             self._emit("typedef")
             ctype = Expression(workspace.ctype, workspace.line, workspace.ctype_column)
-            self._expression(ctype, substitute(workspace.ctype, constants))
+            self._expression(ctype, "", substitute(workspace.ctype, constants))
             self._emit(f"judge_plan_workspace_{index}_{j};")
         for j, (launch, kernel) in enumerate(zip(submission.launches, kernels, strict=True)):
             self._at_plan(j)
             self._emit("typedef decltype(&")
-            self._expression(launch.kernel, kernel, j)
-            self._emit(f") judge_plan_kernel_{index}_{j};")
+            self._expression(launch.kernel, ")", kernel, j)
+            self._emit(f"judge_plan_kernel_{index}_{j};")
         self._workspaces(index, constants)
         self._launches(index, constants)
         return Plan(constants, f"judge_plan_workspaces_{index}", f"judge_plan_launches_{index}", kernels)
@@ -186,8 +189,8 @@ class _PlanWriter:
         for j, workspace in enumerate(self._submission.workspaces):
             self._emit(f"  judge_plan_out[{2 * j}] = sizeof(judge_plan_workspace_{index}_{j});")
             self._emit("  {", "    long long judge_plan_word =")
-            self._expression(workspace.count)
-            self._emit("    ;", f"    judge_plan_out[{2 * j + 1}] = judge_plan_word;", "  }")
+            self._expression(workspace.count, ";")
+            self._emit(f"    judge_plan_out[{2 * j + 1}] = judge_plan_word;", "  }")
         self._emit("}")
 
     def _launches(self, index: int, constants: Constants) -> None:
@@ -214,21 +217,20 @@ class _PlanWriter:
         self._emit(f"  {{ judge_plan_arguments<{counts}> judge_plan_check; (void)judge_plan_check; }}")
         for start, extent in ((0, launch.grid), (3, launch.block)):
             self._emit("  {", "    judge_plan_extent judge_plan_g =")
-            self._expression(extent, launch=j)
-            self._emit("    ;")
+            self._expression(extent, ";", launch=j)
             for k, axis in enumerate("xyz", start):
                 self._emit(f"    judge_plan_geometry[{GEOMETRY_WORDS * j + k}] = judge_plan_g.{axis};")
             self._emit("  }")
         self._emit("  {", "    long long judge_plan_word =")
         if launch.shared is None:
-            self._emit("    0")
+            self._emit("    0;")
         else:
-            self._expression(launch.shared, launch=j)
-        self._emit("    ;", f"    judge_plan_geometry[{GEOMETRY_WORDS * j + 6}] = judge_plan_word;", "  }")
+            self._expression(launch.shared, ";", launch=j)
+        self._emit(f"    judge_plan_geometry[{GEOMETRY_WORDS * j + 6}] = judge_plan_word;", "  }")
         words = GEOMETRY_WORDS * j + 7
         self._emit(f"  judge_plan_geometry[{words}] = judge_plan_signature<{kernel}>::block_bytes;")
         for k, argument in enumerate(launch.arguments):
             self._emit("  {", f"    judge_plan_parameter<{k}, {kernel}>::type judge_plan_v =")
-            self._expression(argument, launch=j)
+            self._expression(argument, ";", launch=j)
             block = f"judge_plan_blocks + {ARGUMENT_BLOCK_BYTES * j}"
-            self._emit("    ;", f"    judge_plan_store<{k}, {kernel}>({block}, judge_plan_v);", "  }")
+            self._emit(f"    judge_plan_store<{k}, {kernel}>({block}, judge_plan_v);", "  }")

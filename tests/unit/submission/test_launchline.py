@@ -64,6 +64,7 @@ def test_parts(text, expected):
         ("k<<<1, 2>>>(a,,b)", "argument 2 is empty", 14),
         ("k<<<1, 2>>>(a,)", "argument 2 is empty", 14),
         ("k<<<dim3(1, 2, 2>>>(a)", "'(' is never closed", 8),
+        ("k<<<1, 2>>>(a) // note", "a comment inside the line", 15),
         ("k<<<1, 2>>>(f(a])", "does not close", 15),
     ],
 )

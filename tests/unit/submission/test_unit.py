@@ -21,7 +21,7 @@ def test_expressions_lie_at_their_line_and_column():
     emitted = unit_of(source).source
     for line, text in ((2, "N+1"), (3, "N*3"), (3, "N + 7"), (3, "5")):
         column = source.split("\n")[line - 1].index(text)
-        assert f'#line {line} "submission.cu"\n{" " * column}{text}\n' in emitted
+        assert f'#line {line} "submission.cu"\n{" " * column}{text};\n' in emitted
 
 
 def test_one_plan_a_set_and_one_expression_a_kernel():

@@ -1,0 +1,30 @@
+"""Bytes a module keeps in device memory from its loading on: its __device__ and __constant__ variables.
+
+`__device__ char g[1L << 62];` compiles in no time; it is refused here, before any device is asked.
+"""
+
+import re
+
+from judge.compiler.resources import device_data_bytes
+
+MAX_STATIC_BYTES = 256 << 20
+
+_VARIABLE = re.compile(
+    rb"^[ \t]*(?:\.(?:visible|weak|common)[ \t]+)*\.(?:global|const)\b(?P<rest>[^=;{]*)", re.MULTILINE
+)
+_TYPE = re.compile(rb"\.[bsuf](8|16|32|64|128)\b")
+_EXTENT = re.compile(rb"\[(\d+)\]")
+
+
+def static_bytes(image: bytes, kind: str) -> int:
+    """kind: "ptx" or "cubin"."""
+    if kind == "cubin":
+        return device_data_bytes(image)
+    total = 0
+    for match in _VARIABLE.finditer(image):
+        element = _TYPE.search(match["rest"])
+        size = int(element[1]) // 8 if element else 8
+        for extent in _EXTENT.findall(match["rest"]):
+            size *= int(extent)
+        total += size
+    return total
