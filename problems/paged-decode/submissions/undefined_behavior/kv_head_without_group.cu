@@ -1,7 +1,6 @@
 // problem: paged-decode
 // Query head h reads KV head h: past the cache.
 // expect-diagnosis: out_of_bounds
-// expect-case: group-4
 #include "common.cuh"
 
 constexpr int kPage = 16;
