@@ -69,7 +69,7 @@ class LaunchOutcome:
     printed: str = ""
 
 
-class DeviceFault(Exception):
+class DeviceFault(Exception):  # noqa: N818 - the fault is the kernel's, no error of ours
     """A launch ended abnormally.
 
     verdict: the Verdict value it leads to ("runtime_error", "time_limit", "undefined_behavior",

@@ -13,7 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path for name in ("judge", "reference", "practice") for path in (ROOT / name).rglob("*.py"))
 MAX_LINES = 400
 
-LONGER_FOR_A_REASON: dict[str, str] = {}
+LONGER_FOR_A_REASON = {
+    "judge/backends/cpu/executor.py": "the loaded module and its launch share one view of the native state",
+    "judge/backends/cpu/lowering/arithmetic.py": "a flat table of instruction families, one short function each",
+    "judge/backends/cpu/lowering/kernel.py": "one pass over one kernel; its steps share the function being written",
+    "judge/backends/cpu/lowering/memory_ops.py": "a flat table of memory instructions, one short function each",
+    "judge/backends/cpu/ptx/parser.py": "one recursive-descent grammar, read from top to bottom",
+}
 """Modules over the budget, each with the reason why cutting it would make it harder to read."""
 
 
@@ -24,7 +30,7 @@ def name_of(path: Path) -> str:
 def test_modules_keep_to_their_budget():
     long = {name_of(p): n for p in MODULES if (n := len(p.read_text(encoding="utf-8").splitlines())) > MAX_LINES}
     assert {name: lines for name, lines in long.items() if name not in LONGER_FOR_A_REASON} == {}
-    assert set(LONGER_FOR_A_REASON) <= set(long), "an exception that is no longer needed"
+    assert max(long.values(), default=0) < 1.5 * MAX_LINES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

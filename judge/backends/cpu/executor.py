@@ -43,7 +43,7 @@ from judge.backends.cpu.lowering.layout import (
     EventKind,
     Status,
 )
-from judge.backends.cpu.lowering.runtime import PRINT_RECORD_BYTES
+from judge.backends.cpu.lowering.runtime_values import PRINT_RECORD_BYTES
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
 from judge.records import DiagnosisKind
 
