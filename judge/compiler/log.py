@@ -81,6 +81,7 @@ class _Cleaner:
         self._seen: set[tuple[int | None, int | None, str]] = set()
         self._counted: dict[int, tuple[int, int]] = {}
         self._kernel_errors: set[int] = set()
+        self._kernel_told: set[int] = set()
         self.dropped = False
 
     def run(self) -> tuple[list[CompileMessage], list[tuple[str, ...]]]:
@@ -100,7 +101,10 @@ class _Cleaner:
         return self._messages, self._context
 
     def _unclosed(self) -> None:
-        """A brace that is never closed swallows the planning kernels; the brace itself is the message."""
+        """A brace that is never closed swallows the planning kernels; the brace itself is the message.
+
+        One too many ends a function early, and the compiler's own messages say little of it.
+        """
         errors = any(diagnostic.severity == "error" for diagnostic in self._diagnostics)
         code = code_only(self._submission.device_source)
         if not errors or re.search(r"^[ \t]*#[ \t]*(?:else|elif)", code, re.MULTILINE):
@@ -111,10 +115,11 @@ class _Cleaner:
                 opened.append(match.start())
             elif opened:
                 opened.pop()
+            else:
+                self._add(*_place(code, match.start()), 'this "}" closes nothing: there is one "}" too many', "error")
+                return
         if opened:
-            at = opened[-1]
-            line, column = code.count("\n", 0, at) + 1, at - code.rfind("\n", 0, at)
-            self._add(line, column, 'this "{" is never closed: a "}" is missing', "error")
+            self._add(*_place(code, opened[-1]), 'this "{" is never closed: a "}" is missing', "error")
 
     def _survey(self) -> None:
         """Find what decides about other messages: argument counts, and launches whose kernel has an error."""
@@ -185,11 +190,11 @@ class _Cleaner:
             message += self._why_undefined(match.group(1))
         elif match := _NO_MARK.search(message):
             named = _NAME_AT.match(line_text, (diagnostic.column or 1) - 1)
-            what = named.group() if named else "it"
+            what = f" {named.group()}" if named else ""
             if match.group(1) == "function":
-                message = f"function {what} has no __device__, so it is host code. Mark it __device__ to use it here"
+                message = f"function{what} has no __device__, so it is host code. Mark it __device__ to use it here"
             else:
-                message = f"variable {what} is host memory. Make it constexpr, or mark it __device__ or __constant__"
+                message = f"variable{what} is host memory. Make it constexpr, or mark it __device__ or __constant__"
         elif _HOST_MARK.search(message):
             message = "a __host__ function cannot be compiled for the device. Mark it __host__ __device__"
         elif "could not open source file" in message or "cannot open source file" in message:
@@ -210,8 +215,11 @@ class _Cleaner:
             return
         message = _without_plan_names(diagnostic.message)
         part, where = _part(line, diagnostic.column)
+        if part == "kernel" and message == "expected an expression" and launch in self._kernel_told:
+            return
         undefined = _UNDEFINED.search(message)
         if part == "kernel":
+            self._kernel_told.add(launch)
             message = self._kernel_message(line, message, undefined.group(1) if undefined else None)
         else:
             if self._counts_wrong(launch) and part.startswith("argument") and _CONVERSION.search(message):
@@ -336,6 +344,11 @@ class _Cleaner:
             CompileMessage.model_validate({"line": line, "column": column, "message": message, "severity": kind})
         )
         self._context.append(tuple(one for one in context if not _INTERNAL.search(one))[:MAX_CONTEXT])
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """1-based line and column of a place in a text."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _within(column: int | None, expression: Expression) -> bool:

@@ -160,6 +160,7 @@ def test_default_launch_that_does_not_fit():
     line, column, message = told(PLAIN)
     assert (line, column) == (None, None)
     assert "there is no kernel called row_norm; this file has k" in message
+    assert len(compiled(PLAIN).messages) == 1
     assert "// @launch KERNEL<<<GRID, BLOCK>>>(ARGUMENTS)" in message
 
 

@@ -84,6 +84,13 @@ def test_open_brace_is_the_first_message():
     assert "never closed" in message
 
 
+def test_brace_too_many_is_named():
+    source = LAUNCH + KERNEL.replace("return;", "return; }")
+    line, column, message = first(error(6, 3, "this declaration has no storage class or type specifier"), source)
+    assert (line, column) == (9, 1)
+    assert "closes nothing" in message
+
+
 def test_errors_of_the_plan_alone_still_say_something():
     log = error(1, 2, "something new about judge_plan_extent", "judge-plan-0")
     assert first(log) == (1, 12, "the launch could not be evaluated: something new about dim3")
