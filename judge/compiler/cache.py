@@ -18,10 +18,13 @@ _TEMPORARY_PREFIX = "new-"
 _CHECKSUM_BYTES = 32
 
 
-def default_folder() -> Path:
-    """$XDG_CACHE_HOME/kernel-judge, usually ~/.cache/kernel-judge."""
+def default_folder() -> Path | None:
+    """$XDG_CACHE_HOME/kernel-judge, usually ~/.cache/kernel-judge; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "kernel-judge"
+    if os.path.isabs(base):
+        return Path(base) / "kernel-judge"
+    home = os.path.expanduser("~")
+    return Path(home) / ".cache" / "kernel-judge" if os.path.isabs(home) else None
 
 
 class DiskCache:

@@ -13,7 +13,7 @@ from judge.compiler.diagnostics import Diagnostic, parse_log
 from judge.records import CompileMessage
 from judge.submission.comments import code_only
 from judge.submission.model import Expression, LaunchLine
-from judge.submission.unit import DEFAULT_LAUNCH_FILE, PLAN_FILE, SOURCE_NAME, TranslationUnit
+from judge.submission.unit import DEFAULT_LAUNCH_FILE, END_FILE, PLAN_FILE, SOURCE_NAME, TranslationUnit
 from judge.worker.logs import inert
 
 LOG_CAP_BYTES = 64 * 1024
@@ -30,7 +30,7 @@ _CONVERSION = re.compile(r"cannot be used to initialize|no suitable (?:user-defi
 _NO_MARK = re.compile(r"A (function|namespace scope variable) without (?:execution|memory) space annotations")
 _HOST_MARK = re.compile(r"A function explicitly marked as a __host__ function")
 _NOT_A_KERNEL = re.compile(r'non-__global__.*Input name expression was: "\s*([^"]*?)\s*"')
-_INTERNAL = re.compile(r"judge_plan|judge-plan|nv_mangled_name|__nv_name_map")
+_INTERNAL = re.compile(r"judge_plan|judge-plan|judge-end|nv_mangled_name|__nv_name_map")
 _NAME_AT = re.compile(r"~?[A-Za-z_]\w*")
 
 
@@ -82,6 +82,7 @@ class _Cleaner:
         self._counted: dict[int, tuple[int, int]] = {}
         self._kernel_errors: set[int] = set()
         self._kernel_told: set[int] = set()
+        self._unfinished = any(one.severity == "error" and one.file == END_FILE for one in diagnostics)
         self.dropped = False
 
     def run(self) -> tuple[list[CompileMessage], list[tuple[str, ...]]]:
@@ -105,7 +106,7 @@ class _Cleaner:
 
         One too many ends a function early, and the compiler's own messages say little of it.
         """
-        errors = any(diagnostic.severity == "error" for diagnostic in self._diagnostics)
+        errors = self._unfinished or any(diagnostic.severity == "error" for diagnostic in self._diagnostics)
         code = code_only(self._submission.device_source)
         if not errors or re.search(r"^[ \t]*#[ \t]*(?:else|elif)", code, re.MULTILINE):
             return
@@ -120,6 +121,13 @@ class _Cleaner:
                 return
         if opened:
             self._add(*_place(code, opened[-1]), 'this "{" is never closed: a "}" is missing', "error")
+        elif self._unfinished:
+            last = code.rstrip()
+            self._add(
+                *_place(code, len(last) - 1),
+                'the file ends in the middle of a declaration: a ";", a ")" or the rest of it is missing',
+                "error",
+            )
 
     def _survey(self) -> None:
         """Find what decides about other messages: argument counts, and launches whose kernel has an error."""
@@ -155,6 +163,8 @@ class _Cleaner:
         return diagnostic.file == SOURCE_NAME and not _INTERNAL.search(diagnostic.message)
 
     def _take(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.file == END_FILE:
+            return
         for launch, line in enumerate(self._submission.launches):
             if self._at(diagnostic, line.line):
                 self._about_launch(diagnostic, launch, line)
@@ -270,6 +280,8 @@ class _Cleaner:
             self._launch_error(launch, f"{name} is overloaded. Give the kernel a name of its own")
 
     def _argument_counts(self) -> None:
+        if self._unfinished:
+            return
         for launch, (takes, given) in sorted(self._counted.items()):
             line = self._submission.launches[launch]
             if takes < 0:
@@ -317,6 +329,8 @@ class _Cleaner:
                 return
 
     def _launch_error(self, launch: int, message: str, column: int | None = None) -> None:
+        if self._unfinished:
+            return  # the launches were read as part of the declaration that does not end
         line = self._submission.launches[launch]
         if line.line is None:
             message = (

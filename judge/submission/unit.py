@@ -1,6 +1,7 @@
 """Builds the translation unit: the submission's device code, then the planning kernels.
 
     <device source, lines and columns as submitted>
+    #line 1 "judge-end"      a declaration that must parse
     #line 1 "judge-plan"
     <plan.cuh>
     per set of constants i:  workspace types and kernel types of the launches,
@@ -23,6 +24,7 @@ from judge.submission.model import Expression, LaunchLine, Submission, Workspace
 
 SOURCE_NAME = "submission.cu"
 PLAN_FILE = "judge-plan"
+END_FILE = "judge-end"
 DEFAULT_LAUNCH_FILE = "default-launch"
 
 ARGUMENT_BLOCK_BYTES = 4096
@@ -73,7 +75,8 @@ def build_unit(submission: Submission, problem: Problem, constant_sets: Sequence
     workspaces = tuple(workspace.name for workspace in submission.workspaces)
     constant_names = tuple(parameter.name for parameter in problem.constants)
     return TranslationUnit(
-        source=submission.device_source.rstrip("\n") + "\n" + writer.text(),
+        # The blank line is for a last line that ends in a backslash.
+        source=submission.device_source.rstrip("\n") + "\n\n" + writer.text(),
         source_name=SOURCE_NAME,
         name_expressions=tuple(dict.fromkeys(kernel for plan in plans for kernel in plan.kernels)),
         plans=plans,
@@ -128,6 +131,8 @@ class _PlanWriter:
 
     def _head(self) -> None:
         problem = self._problem
+        # What is unfinished at the end of the submission runs into this, not into the plan.
+        self._emit(f'#line 1 "{END_FILE}"', 'static_assert(true, "");')
         self._at_plan()
         headers = {_HALF_HEADERS[buffer.ctype] for buffer in problem.buffers if buffer.ctype in _HALF_HEADERS}
         self._emit(*(f"#include <{header}>" for header in sorted(headers)))

@@ -1,7 +1,7 @@
 """Submissions through the real compiler in its real box: what compiles, and what a mistake is told."""
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -211,6 +211,31 @@ def test_open_brace_is_named():
     line, column, message = told(LAUNCH + PLAIN.replace("}", ""))
     assert (line, column) == (2, PLAIN.index("{") + 1)
     assert "never closed" in message
+
+
+@pytest.mark.parametrize(
+    "tail", ["(", "template <class T>", "struct A { int b; }", "int a = 3 +", "__device__ float f("]
+)
+def test_unfinished_end_is_named(tail):
+    line, column, message = told(LAUNCH + PLAIN + "\n" + tail + "  // note\n\n")
+    assert (line, column) == (4, len(tail))
+    assert "ends in the middle of a declaration" in message
+
+
+@pytest.mark.parametrize("tail", ["// end \\", "#define X \\", "// no newline"])
+def test_last_line_does_not_run_into_the_plan(tail):
+    assert compiled(LAUNCH + PLAIN + tail).ok
+
+
+def test_half_buffers_have_their_types():
+    buffers = tuple(replace(buffer, dtype="f16" if buffer.name == "x" else "bf16") for buffer in PROBLEM.buffers)
+    problem = replace(PROBLEM, buffers=buffers)
+    source = (
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" + LAUNCH + "// @launch h2<<<N, 32>>>((const half2*)x)\n"
+        "__global__ void k(const half* x, __nv_bfloat16* out) {}\n__global__ void h2(const half2* x) {}\n"
+    )
+    unit = build_unit(read_submission(source.encode(), "a.cu", problem), problem, (CONSTANTS,))
+    assert compile_unit(unit, PTX, NO_CACHE).ok
 
 
 def test_constexpr_functions_serve_in_constants():
