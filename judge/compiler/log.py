@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge.compiler.diagnostics import Diagnostic, parse_log
+from judge.compiler.printing import MESSAGE_CAP, printed_log
 from judge.records import CompileMessage
 from judge.submission.comments import code_only
 from judge.submission.model import Expression, LaunchLine
 from judge.submission.unit import DEFAULT_LAUNCH_FILE, END_FILE, PLAN_FILE, SOURCE_NAME, TranslationUnit
 from judge.worker.logs import inert
 
-LOG_CAP_BYTES = 64 * 1024
-MESSAGE_CAP = 1000
 MAX_MESSAGES = 100
 MAX_CONTEXT = 6
-CUT_NOTICE = "[log cut at 64 KiB]\n"
-MORE_NOTICE = f"[only the first {MAX_MESSAGES} messages are shown]\n"
 
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
 _COUNTS = re.compile(r"judge_plan_takes=(-?\d+), judge_plan_given=(\d+)\].*?of judge-plan-(\d+)", re.DOTALL)
@@ -49,9 +46,7 @@ def clean_log(log: str, unit: TranslationUnit, *, failed: bool) -> CleanLog:
     if failed and not any(message.severity == "error" for message in messages):
         messages.append(CompileMessage(message="the compiler refused the source and gave no reason"))
         context.append(())
-    text = _text(messages, context, unit)
-    if cleaner.dropped and not text.endswith(CUT_NOTICE):
-        text += MORE_NOTICE
+    text = printed_log(messages, context, unit.submission.name, unit.submission.source, more=cleaner.dropped)
     return CleanLog(tuple(messages), text)
 
 
@@ -387,38 +382,3 @@ def _without_plan_names(message: str) -> str:
     message = _PARAMETER_TYPE.sub(r'"\1"', message)
     message = message.replace("judge_plan_extent::judge_plan_extent", "dim3").replace("judge_plan_extent", "dim3")
     return re.sub(r"judge_plan_\w+", "the launch", message)
-
-
-def _text(messages: Sequence[CompileMessage], context: Sequence[tuple[str, ...]], unit: TranslationUnit) -> str:
-    """The log as a compiler would print it, with the submitted text of each line."""
-    name = inert(unit.submission.name)
-    lines = unit.submission.source.split("\n")
-    parts: list[str] = []
-    size = 0
-    for message, more in zip(messages, context, strict=True):
-        place = name if message.line is None else f"{name}:{message.line}"
-        place += f":{message.column}" if message.column is not None else ""
-        block = f"{place}: {message.severity}: {message.message}\n"
-        if message.line is not None and 0 < message.line <= len(lines):
-            block += _excerpt(lines[message.line - 1].rstrip("\r"), message.column)
-        block += "".join(f"    {inert(one)[:MESSAGE_CAP]}\n" for one in more)
-        size += len(block.encode())
-        if size > LOG_CAP_BYTES - len(CUT_NOTICE) - len(MORE_NOTICE):
-            parts.append(CUT_NOTICE)
-            break
-        parts.append(block)
-    return "".join(parts)
-
-
-EXCERPT_WIDTH = 160
-
-
-def _excerpt(line: str, column: int | None) -> str:
-    """The line with a caret under the column, cut to a readable width around it."""
-    line = line.replace("\t", " ")
-    start = 0
-    if column is not None and column > EXCERPT_WIDTH:
-        start = column - EXCERPT_WIDTH // 2
-    shown = "".join(c if c.isprintable() else "?" for c in line[start : start + EXCERPT_WIDTH])
-    caret = "" if column is None or column > len(line) + 1 else f"    {' ' * (column - 1 - start)}^\n"
-    return f"    {shown}\n{caret}"

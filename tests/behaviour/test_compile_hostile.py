@@ -166,7 +166,7 @@ def test_floods_are_cut():
     many = compiled(warnings + KERNEL)
     assert many.ok
     assert len(many.log.encode()) <= 64 * 1024
-    assert "only the first 100 messages" in many.log
+    assert "further messages are not shown" in many.log
     long = compiled("#error " + "x" * 200_000 + "\n" + KERNEL)
     assert not long.ok
     assert len(long.log.encode()) < 4096

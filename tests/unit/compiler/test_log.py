@@ -3,7 +3,8 @@
 The logs are NVRTC 13.5's own, shortened; tests/behaviour/test_compile.py has the compiler itself.
 """
 
-from judge.compiler.log import CUT_NOTICE, LOG_CAP_BYTES, clean_log
+from judge.compiler.log import clean_log
+from judge.compiler.printing import CUT_NOTICE, LOG_CAP_BYTES
 from judge.submission.read import read_submission
 from judge.submission.unit import build_unit
 from tests.unit.submission.example import CONSTANTS, KERNEL, PROBLEM
