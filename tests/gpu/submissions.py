@@ -69,7 +69,11 @@ def judge_all(jobs: int) -> list[Row]:
     """Every planted submission of every problem, in order."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [(item, pool.submit(judge_one, *item)) for item in all_submissions()]
-        return [_row(*item, future) for item, future in futures]
+        rows = []
+        for item, future in futures:
+            rows.append(_row(*item, future))
+            print(rows[-1].line, flush=True)
+        return rows
 
 
 def _row(problem_id: str, planted: PlantedSubmission, future: Future[Row]) -> Row:
