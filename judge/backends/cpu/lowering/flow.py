@@ -81,7 +81,8 @@ def split_blocks(kernel: Kernel) -> list[Block]:
     blocks = _merge_chains(kernel, blocks)
     returning = {b.number for b in blocks if b.successors == [EXIT] and b.end - b.start == 1}
     for block in blocks:
-        block.successors = [EXIT if s in returning else s for s in block.successors]
+        if not is_barrier(kernel.instructions[block.end - 1]):  # lanes wait at a barrier even before they leave
+            block.successors = [EXIT if s in returning else s for s in block.successors]
     _liveness(kernel, blocks)
     return blocks
 
