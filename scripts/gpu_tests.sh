@@ -4,12 +4,14 @@
 #
 #   scripts/gpu_tests.sh            tables and logs to the screen
 #   OUT=/some/folder scripts/gpu_tests.sh    and as files there
+#   scripts/gpu_tests.sh gqa-decode          planted submissions of these problems only
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 python="${PYTHON:-python3}"
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONUNBUFFERED=1
+export GPU_PROBLEMS="$*"
 results=()
 
 step() { # step NAME COMMAND...: run, time and note the outcome
