@@ -1,6 +1,7 @@
 """The CPU as a device: memory in slots, launches through the JIT, faults as diagnoses."""
 
 import platform
+from dataclasses import replace
 
 from judge.backends.base import (
     BufferLabel,
@@ -23,9 +24,6 @@ from judge.backends.cpu.ptx.link import load
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"
-
-MAX_LAUNCH_THREADS = 1 << 26
-"""More threads than this would take the CPU minutes for any kernel that does something."""
 
 _FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
 
@@ -104,7 +102,6 @@ class CpuDevice:
 
         Raises DeviceFault for a trap, an assertion, a deadlock, the time limit and undefined behavior.
         """
-        self._refuse_huge(launch)
         try:
             result = self.executor.run(
                 self.module,
@@ -127,17 +124,6 @@ class CpuDevice:
         self._raise_fault(launch, result, outcome, time_limit_s)
         return outcome
 
-    def _refuse_huge(self, launch: Launch) -> None:
-        threads = 1
-        for extent in (*launch.grid, *launch.block):
-            threads *= extent
-        if threads > MAX_LAUNCH_THREADS:
-            raise DeviceFault(
-                "time_limit",
-                f"the launch has {threads:,} threads; the CPU backend, which emulates them, takes up to "
-                f"{MAX_LAUNCH_THREADS:,}. Let a thread do more, or judge on a GPU.",
-            )
-
     def _diagnoses(self, kernel: str, result: LaunchResult) -> list[Diagnosis]:
         module = self._as_run(kernel)
         return diagnose(result.events, module, self._source, self.memory.labels, SOURCE_NAME)
@@ -146,16 +132,7 @@ class CpuDevice:
         """The module with the kernel whose instruction indices events refer to."""
         module = self.module
         kernels = {**module.kernels, kernel: self.executor.kernel(module, kernel)}
-        return ir.Module(
-            kernels=kernels,
-            globals_=module.globals_,
-            global_bytes=module.global_bytes,
-            constants=module.constants,
-            constant_bytes=module.constant_bytes,
-            version=module.version,
-            target=module.target,
-            debug=module.debug,
-        )
+        return replace(module, kernels=kernels)
 
     def _counters(self, result: LaunchResult) -> Counters:
         buffers = {}

@@ -3,8 +3,6 @@
 Both executors read and write through `slots`; the address scheme is in addresses.py.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,11 +57,3 @@ class DeviceMemory:
         self.slots.clear()
         self.labels.clear()
         self._next = FIRST_BUFFER_SLOT
-
-    def snapshot(self) -> dict[int, Any]:
-        """Copies of every buffer, to run a launch again from the same state."""
-        return {slot: block.copy() for slot, block in self.slots.items()}
-
-    def restore(self, snapshot: dict[int, Any]) -> None:
-        for slot, copy in snapshot.items():
-            self.slots[slot][:] = copy

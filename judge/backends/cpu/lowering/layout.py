@@ -84,8 +84,6 @@ class State(IntEnum):
     """One byte a lane."""
     BARRIER_COUNT32 = 224
     """Thread count of a bar.sync with a count, 0 for all."""
-    ARRIVED32 = 228
-    """Lanes that arrived without waiting (bar.arrive)."""
     REGISTERS = 256
 
 
@@ -108,7 +106,6 @@ class EventKind(IntEnum):
     TRAP = 5
     ASSERT = 6
     DIVERGENT_BARRIER = 7
-    BAD_MEMBER_MASK = 8
 
 
 EVENT = np.dtype(
