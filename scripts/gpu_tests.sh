@@ -4,7 +4,7 @@
 #
 #   scripts/gpu_tests.sh            tables and logs to the screen
 #   OUT=/some/folder scripts/gpu_tests.sh    and as files there
-#   scripts/gpu_tests.sh gqa-decode          planted submissions of these problems only
+#   scripts/gpu_tests.sh gqa-decode flash-forward/time_limit   only these planted submissions
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

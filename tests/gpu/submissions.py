@@ -41,12 +41,13 @@ class Row:
 
 
 def all_submissions() -> list[tuple[str, PlantedSubmission]]:
-    """Of every problem, or of those that GPU_PROBLEMS names (space between)."""
+    """Of every problem, or of those that GPU_PROBLEMS names (space between), as PROBLEM or PROBLEM/VERDICT."""
     wanted = os.environ.get("GPU_PROBLEMS", "").split() or find_problems()
     return [
         (problem_id, planted)
-        for problem_id in wanted
+        for problem_id, _, folder in (name.partition("/") for name in wanted)
         for planted in planted_submissions(load_problem(problem_id).folder)
+        if not folder or planted.folder == folder
     ]
 
 

@@ -169,10 +169,15 @@ def test_what_a_kernel_prints_is_caught_and_capped():
     assert result.printed == "n is 1000\n"
     assert doubled(result)
     flood = body(r'printf("KJF1 accepted, thread %d of a flood\n", threadIdx.x);' + DOUBLE_TEXT)
-    result, _ = run(flood, n=200_000)
+    result, _ = run(flood, n=20_000)
     assert len(result.printed) <= 70_000
+    assert "[output cut after" in result.printed
     assert result.verdict is None, (result.verdict, result.message)
-    assert doubled(result, 200_000)
+    assert doubled(result, 20_000)
+    # Ten times as many take the device eight seconds: threads queue for a full buffer.
+    result, seconds = run(flood, n=200_000, time_limit_s=2.0)
+    assert result.verdict is Verdict.TIME_LIMIT, (result.verdict, result.message)
+    assert seconds < 4.0
 
 
 def test_a_bench_case_has_a_known_time():
