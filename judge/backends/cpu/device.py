@@ -82,12 +82,14 @@ class CpuDevice:
     def upload(self, address: int, data: bytes | memoryview) -> None:
         view = memoryview(data).cast("B")
         self.memory.view(address, len(view))[:] = view
+        self.memory.mark_written(address, len(view), written=True)
 
     def download(self, address: int, size_bytes: int) -> bytes:
         return self.memory.view(address, size_bytes).tobytes()
 
     def poison(self, address: int, size_bytes: int, byte: int) -> None:
         self.memory.view(address, size_bytes)[:] = byte
+        self.memory.mark_written(address, size_bytes, written=False)
 
     def release_all(self) -> None:
         """Free every allocation and set `__device__` variables back to what the module gives them."""

@@ -65,12 +65,12 @@ def diagnose(
     source_name: the submission's file name in locations; without it every file that is no header counts.
     """
     scene = _Scene(module, source.splitlines(), labels, source_name)
-    sites: dict[tuple[DiagnosisKind, int | None, int, str | None, str], Diagnosis] = {}
+    sites: dict[tuple[DiagnosisKind, int | None, int, str | None, str, bool], Diagnosis] = {}
     for event in events:
         line = _line_of(module.kernels[event.kernel], event.instruction, source_name)
         diagnosis = _describe(event, line, scene)
         place = line if line is not None else event.instruction
-        key = (diagnosis.kind, line, place, diagnosis.buffer, event.action)
+        key = (diagnosis.kind, line, place, diagnosis.buffer, event.action, event.warning)
         known = sites.get(key)
         if known is not None:
             diagnosis = known.model_copy(update={"occurrences": known.occurrences + event.count})
@@ -126,6 +126,7 @@ def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
         index=_index_of(place),
         occurrences=event.count,
         hint=hint,
+        warning=event.warning,
     )
 
 

@@ -40,6 +40,7 @@ class AccessEvent:
     limit: bytes of the block the access was checked against; None when the address names no live block.
     count: how often this site did it in this launch.
     detail: words the executor adds: the assertion's text, the values of a barrier, ….
+    warning: legal or harmless, worth a word.
     """
 
     kind: DiagnosisKind
@@ -55,3 +56,4 @@ class AccessEvent:
     count: int = 1
     other: Party | None = None
     detail: str = ""
+    warning: bool = False

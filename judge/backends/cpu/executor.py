@@ -39,12 +39,15 @@ from judge.backends.cpu.lowering.layout import (
     PC_EXITED,
     PC_PARKED,
     PC_TOGETHER,
+    WARNING,
     Ctx,
     EventKind,
     Status,
 )
+from judge.backends.cpu.lowering.memory_ops import is_strong
 from judge.backends.cpu.lowering.runtime_values import PRINT_RECORD_BYTES
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
+from judge.backends.cpu.watching import WatchTable, global_watch, meetings, read_cell, shared_watch
 from judge.records import DiagnosisKind
 
 FUEL = 4096
@@ -61,7 +64,18 @@ _KINDS = {
     EventKind.TRAP: (DiagnosisKind.TRAP, ""),
     EventKind.ASSERT: (DiagnosisKind.ASSERT, ""),
     EventKind.DIVERGENT_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+    EventKind.RACE_READ: (DiagnosisKind.RACE, "read"),
+    EventKind.RACE_OVERWRITE: (DiagnosisKind.RACE, "write"),
+    EventKind.RACE_WRITE: (DiagnosisKind.RACE, "write"),
+    EventKind.UNINITIALIZED: (DiagnosisKind.UNINITIALIZED, "read"),
+    EventKind.UNINITIALIZED_SCALAR: (DiagnosisKind.UNINITIALIZED, ""),
+    EventKind.MASK_ABSENT: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+    EventKind.MASK_SELF: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+    EventKind.LEFT_BEFORE_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
 }
+
+_RACES = {EventKind.RACE_READ: "write", EventKind.RACE_OVERWRITE: "read", EventKind.RACE_WRITE: "write"}
+"""What the other side of a race did."""
 
 
 @dataclass
@@ -99,10 +113,14 @@ class _Compiled:
 
 
 class JitExecutor:
-    """Compiles kernels on their first launch and keeps them. threads: 0 for one a core."""
+    """Compiles kernels on their first launch and keeps them.
 
-    def __init__(self, threads: int = 0) -> None:
+    threads: 0 for one a core. watch: find races and uninitialised reads, next to bounds and alignment.
+    """
+
+    def __init__(self, threads: int = 0, *, watch: bool = True) -> None:
         self.threads = threads or len(os.sched_getaffinity(0))
+        self.watch = watch
         self._lowered: dict[tuple[int, str, bool], LoweredKernel] = {}
         self._compiled: dict[tuple[int, str, bool], _Compiled] = {}
         self._kernels: dict[tuple[int, str], ir.Kernel] = {}
@@ -124,6 +142,7 @@ class JitExecutor:
                 self.kernel(module, name),
                 one_dimensional=one_dimensional,
                 masked_stores=host_features().masked_stores,
+                watch=self.watch,
             )
         return self._lowered[key]
 
@@ -139,19 +158,23 @@ class JitExecutor:
         *,
         time_limit_s: float | None = None,
         traffic: bool = True,
+        schedule: int = 0,
     ) -> LaunchResult:
         """Run one launch over the allocations of `memory`, which it changes in place.
 
         shared_bytes: dynamic shared memory of a block. arguments: the kernel's parameter block.
+        schedule: the order of CTAs and of the warps in one: 0 as numbered, 1 backwards, else shuffled by it.
         Raises NotEmulatedError for an instruction the backend does not have, KeyError for an unknown kernel.
         """
         code = self.kernel(module, kernel)
         result = LaunchResult()
         compiled = self._compile(module, code, block[1] == 1 and block[2] == 1, result)
         launch = _Launch(module, code, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
-        talks = any(i.opcode in ("atom", "red") or "volatile" in i.modifiers for i in code.instructions)
+        launch.watch = self.watch
+        launch.talks = any(i.opcode in ("atom", "red") or is_strong(i) for i in code.instructions)
         ctas = grid[0] * grid[1] * grid[2]
-        threads = 1 if talks else max(1, min(self.threads, ctas))
+        launch.set_schedule(schedule, ctas)
+        threads = 1 if launch.talks else max(1, min(self.threads, ctas))
         started = time.perf_counter()
         contexts, status = _run_threads(launch, compiled, ctas, threads, time_limit_s)
         result.run_seconds = time.perf_counter() - started
@@ -199,12 +222,17 @@ class _Launch:
         self.parameters[: len(arguments)] = np.frombuffer(arguments, dtype=np.uint8)
         self.constants = aligned_bytes(max(module.constant_bytes, 1))
         self.constants[: module.constant_bytes] = initial_block(module, module.constants, module.constant_bytes)
+        self.module_bytes = module.global_bytes
         self.module_block = memory.resolve(MODULE_SLOT)
         if self.module_block is None:
             self.module_block = aligned_bytes(max(module.global_bytes, 1))
             self.module_block[: module.global_bytes] = initial_block(module, module.globals_, module.global_bytes)
         self.abort = np.zeros(1, dtype=np.int32)
-        self.sites = len(kernel.instructions) + 1
+        self.sites = 2 * (len(kernel.instructions) + 1)
+        self.watch = False
+        self.talks = False
+        self.cta_order: NDArray[np.int64] | None = None
+        self.warp_order = np.arange(self.warps, dtype=np.int32)
         self.thread_ids = self._thread_ids()
 
     def _thread_ids(self) -> NDArray[np.int32]:
@@ -212,6 +240,30 @@ class _Launch:
         x, y, z = self.block
         ids = np.stack([linear % x, linear // x % y, linear // (x * y) % max(z, 1)])
         return np.ascontiguousarray(ids.reshape(3, self.warps, 32).transpose(1, 0, 2))
+
+    def set_schedule(self, schedule: int, ctas: int) -> None:
+        self.cta_fences = np.zeros(ctas if self.talks else 1, dtype=np.uint32)
+        if schedule == 0:
+            return
+        self.cta_order = np.arange(ctas, dtype=np.int64)[::-1].copy()
+        self.warp_order = self.warp_order[::-1].copy()
+        if schedule > 1:
+            generator = np.random.default_rng(schedule)
+            generator.shuffle(self.cta_order)
+            generator.shuffle(self.warp_order)
+
+    def watch_table(self, shared_bytes: int) -> WatchTable:
+        """What one context watches; nothing at all without detectors."""
+        table = WatchTable(MAX_SLOTS)
+        if not self.watch:
+            return table
+        table.add(SHARED_SLOT, shared_watch(shared_bytes))
+        assert self.module_block is not None
+        if self.module_bytes:
+            table.add(MODULE_SLOT, global_watch(self.module_block.size, None))
+        for slot, written in self.memory.written.items():
+            table.add(slot, global_watch(self.memory.slots[slot].size, written))
+        return table
 
     def block_of(self, cta: int) -> Coordinates:
         x, y, _ = self.grid
@@ -242,6 +294,9 @@ class _Context:
         self.shadow_pointers = np.zeros(MAX_SLOTS, dtype=np.uint64)
         self.prints = np.zeros(PRINT_BYTES, dtype=np.uint8)
         self.shadows: dict[int, Bytes] = {}
+        self.watches = launch.watch_table(launch.shared_bytes)
+        local_words = launch.warps * launch.local_bytes * 4 if launch.watch else 0
+        self.local_written = aligned_bytes(local_words) if local_words else None
         self._place_slots()
         self._fill()
 
@@ -279,7 +334,14 @@ class _Context:
             (Ctx.TRAFFIC, self.traffic),
             (Ctx.SHADOWS, self.shadow_pointers),
             (Ctx.PRINT_BUFFER, self.prints),
+            (Ctx.WATCHES, self.watches.table),
+            (Ctx.CTA_FENCES, launch.cta_fences),
+            (Ctx.LOCAL_WORDS, self.local_written),
+            (Ctx.CTA_ORDER, launch.cta_order),
+            (Ctx.WARP_ORDER, launch.warp_order),
         ):
+            if array is None:
+                continue
             self.set64(name, array.ctypes.data)
         for name, value in (
             (Ctx.SHARED_BYTES, launch.shared_bytes),
@@ -302,6 +364,7 @@ class _Context:
             (Ctx.NCTAID_Z32, launch.grid[2]),
             (Ctx.WARPS32, launch.warps),
             (Ctx.THREADS32, launch.threads),
+            (Ctx.TALKS32, int(launch.talks)),
         ):
             words[field_ // 4] = value
 
@@ -360,15 +423,18 @@ def _collect(result: LaunchResult, launch: _Launch, contexts: list[_Context], st
     result.counts = count_launch(launch.kernel, launch.lowered, counters)
     result.traffic = _traffic(contexts)
     sites = np.sum([c.site_counts for c in contexts], axis=0)
-    events: dict[tuple[int, DiagnosisKind], AccessEvent] = {}
+    events: dict[tuple[int, DiagnosisKind, bool], AccessEvent] = {}
     for context in contexts:
         for record in context.events[: context.get64(Ctx.EVENT_COUNT)]:
-            event = _event(launch, record, int(sites[record["site"]]))
-            events.setdefault((event.instruction, event.kind), event)
+            mild = int(record["kind"]) & WARNING != 0
+            event = _event(launch, record, int(sites[2 * record["site"] + mild]))
+            events.setdefault((event.instruction, event.kind, event.warning), event)
+    for event in _met_between_contexts(launch, contexts):
+        events.setdefault((event.instruction, event.kind, event.warning), event)
     failed = [(c, s) for c, s in zip(contexts, statuses, strict=False) if s not in (Status.DONE, Status.ABORTED)]
     for context, status in failed:
         if status is Status.DEADLOCK:
-            events.update({(e.instruction, e.kind): e for e in _deadlock(launch, context)})
+            events.update({(e.instruction, e.kind, False): e for e in _deadlock(launch, context)})
     result.events = tuple(events.values())
     kinds = {e.kind for e in result.events}
     if any(s is Status.FAULT for _, s in failed):
@@ -427,7 +493,8 @@ def _traffic(contexts: list[_Context]) -> dict[int, SlotTraffic]:
 
 
 def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
-    kind = EventKind(int(record["kind"]))
+    warning = int(record["kind"]) & WARNING != 0
+    kind = EventKind(int(record["kind"]) & ~WARNING)
     block = launch.block_of(int(record["cta"]))
     thread = launch.thread_of(int(record["warp"]), int(record["lane"]))
     diagnosis, action = _KINDS[kind]
@@ -443,7 +510,81 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
             other=Party(there, block, _first_thread_at(launch, thread), "wait"),
             detail="",
         )
+    if kind is EventKind.LEFT_BEFORE_BARRIER:
+        return AccessEvent(
+            diagnosis,
+            launch.kernel.name,
+            _barrier_before(launch, int(record["data0"])),
+            block,
+            thread,
+            count=max(count, 1),
+            warning=True,
+            detail="left",
+        )
     address = int(record["address"])
+    return _access_event(launch, record, kind, warning, address, block, thread, count)
+
+
+def _race_party(launch: _Launch, record: Any, kind: EventKind, thread: Coordinates) -> Party:
+    """Who the cell of a race event names."""
+    cell = read_cell(int(record["data0"]))
+    cta = int(np.int64(record["data1"]))
+    block = launch.block_of(cta if cta >= 0 else int(record["cta"]))
+    other = launch.thread_of(cell.thread // 32, cell.thread % 32)
+    known = cta >= 0 and cta != int(record["cta"])
+    if other == thread and not known and cell.several:
+        other = launch.thread_of(0, 1 if launch.threads > 1 and thread == (0, 0, 0) else 0)
+    return Party(cell.site, block, other, _RACES[kind])
+
+
+_MILD = {1: "same value", 2: "collective"}
+
+
+def _met_between_contexts(launch: _Launch, contexts: list[_Context]) -> list[AccessEvent]:
+    """Races between blocks that ran side by side, on different threads of the judge."""
+    events = []
+    for met in meetings([c.watches for c in contexts]):
+        slot = met.address >> 40
+        block = launch.memory.resolve(slot)
+        second = met.second
+        events.append(
+            AccessEvent(
+                DiagnosisKind.RACE,
+                launch.kernel.name,
+                second.site,
+                launch.block_of(met.second_cta),
+                launch.thread_of(second.thread // 32, second.thread % 32),
+                action="write" if met.kind is EventKind.RACE_WRITE else "read",
+                space="global",
+                address=met.address,
+                size=4,
+                limit=block.size if block is not None else None,
+                count=met.count,
+                other=Party(
+                    met.first.site,
+                    launch.block_of(met.first_cta),
+                    launch.thread_of(met.first.thread // 32, met.first.thread % 32),
+                    "write",
+                ),
+                detail=_MILD[1] if met.harmless else "",
+                warning=met.harmless,
+            )
+        )
+    return events
+
+
+def _access_event(
+    launch: _Launch,
+    record: Any,
+    kind: EventKind,
+    warning: bool,
+    address: int,
+    block: Coordinates,
+    thread: Coordinates,
+    count: int,
+) -> AccessEvent:
+    """The event of an access to memory, or of an instruction without one."""
+    diagnosis, action = _KINDS[kind]
     slot, offset = split(address)
     space = _SPACES.get(slot, "global") if action else ""
     limits: dict[str, int] = {
@@ -470,8 +611,20 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
         size=int(record["size"]),
         limit=limit,
         count=max(count, 1),
-        detail=_assertion(launch, record) if kind is EventKind.ASSERT else "",
+        other=_race_party(launch, record, kind, thread) if kind in _RACES else None,
+        detail=_detail(launch, record, kind, warning),
+        warning=warning,
     )
+
+
+def _detail(launch: _Launch, record: Any, kind: EventKind, warning: bool) -> str:
+    if kind is EventKind.ASSERT:
+        return _assertion(launch, record)
+    if kind in _RACES:
+        return _MILD.get(int(record["data2"]), "") if warning else ""
+    if kind in (EventKind.MASK_ABSENT, EventKind.MASK_SELF):
+        return f"mask:{int(record['data0']):#010x}:{int(record['data1']):#010x}"
+    return ""
 
 
 def _first_thread_at(launch: _Launch, thread: Coordinates) -> Coordinates:

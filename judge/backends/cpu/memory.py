@@ -25,11 +25,14 @@ class DeviceMemory:
     """The allocations of one device.
 
     slots: contents by slot number. labels: what each allocation is called in diagnoses.
+    written: of each output and workspace, which bytes anything was written to: a byte a 4-byte word,
+    a bit a byte in it. Kept from launch to launch.
     """
 
     def __init__(self) -> None:
         self.slots: dict[int, Bytes] = {}
         self.labels: dict[int, BufferLabel] = {}
+        self.written: dict[int, Bytes] = {}
         self._next = FIRST_BUFFER_SLOT
 
     def allocate(self, label: BufferLabel, size_bytes: int) -> int:
@@ -40,6 +43,8 @@ class DeviceMemory:
         self._next += 1
         self.slots[slot] = aligned_bytes(size_bytes)
         self.labels[slot] = label
+        if label.role in ("output", "workspace"):
+            self.written[slot] = aligned_bytes(size_bytes // 4 + 8)
         return slot_base(slot)
 
     def view(self, address: int, size_bytes: int) -> Bytes:
@@ -50,10 +55,18 @@ class DeviceMemory:
             raise ValueError(f"{size_bytes} bytes at {address:#x} are outside every allocation")
         return block[offset : offset + size_bytes]
 
+    def mark_written(self, address: int, size_bytes: int, *, written: bool) -> None:
+        """Whole words at an address count as written by the host, or as never written."""
+        slot, offset = split(address)
+        marks = self.written.get(slot)
+        if marks is not None:
+            marks[offset // 4 : -(-(offset + size_bytes) // 4)] = 15 if written else 0
+
     def resolve(self, slot: int) -> Bytes | None:
         return self.slots.get(slot)
 
     def release_all(self) -> None:
         self.slots.clear()
         self.labels.clear()
+        self.written.clear()
         self._next = FIRST_BUFFER_SLOT

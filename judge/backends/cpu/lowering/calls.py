@@ -109,6 +109,8 @@ def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
     """bar.warp.sync: the lanes of a group are in step already."""
     if "warp" not in instruction.modifiers:
         raise lw.refuse(instruction)
+    if lw.watch:
+        lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.SYNC32)}")
 
 
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Location, Operand, Register, Special, Symbol
-from judge.backends.cpu.lowering.layout import Ctx, State
+from judge.backends.cpu.lowering.layout import STRONG_SITE, Ctx, State
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
 
@@ -77,6 +77,7 @@ class Lowering:
         *,
         masked_stores: bool,
         one_dimensional: bool,
+        watch: bool,
     ) -> None:
         self.kernel = kernel
         self.uniformity = uniformity
@@ -98,6 +99,15 @@ class Lowering:
         self.whole_warp = False
         """All live lanes run this code: the others have exited and may be overwritten."""
         self.uses_scratch = False
+        self.watch = watch
+        """Emit what finds races and uninitialised reads."""
+        self.strong = False
+        """The access being lowered is volatile, atomic or ordered: two such never race."""
+
+    @property
+    def site(self) -> str:
+        """The i32 operand that says which access this is."""
+        return f"i32 {self.index | (STRONG_SITE if self.strong else 0)}"
 
     def place(self, index: int) -> Place | None:
         """Where a register lies in the version of the code being emitted."""

@@ -50,16 +50,25 @@ class LoweredKernel:
 ENTRY_PC = PC_TOGETHER
 
 
-def lower_kernel(kernel: Kernel, *, one_dimensional: bool, masked_stores: bool) -> LoweredKernel:
-    """Raises NotEmulatedError for an instruction the CPU backend does not have."""
+def lower_kernel(kernel: Kernel, *, one_dimensional: bool, masked_stores: bool, watch: bool) -> LoweredKernel:
+    """watch: with code that finds races and uninitialised reads, next to bounds and alignment.
+
+    Raises NotEmulatedError for an instruction the CPU backend does not have.
+    """
     blocks = split_blocks(kernel)
     uniformity = analyze(kernel, blocks, one_dimensional=one_dimensional)
-    return _KernelLowering(kernel, blocks, uniformity, one_dimensional, masked_stores).lower()
+    return _KernelLowering(kernel, blocks, uniformity, one_dimensional, masked_stores, watch).lower()
 
 
 class _KernelLowering:
     def __init__(
-        self, kernel: Kernel, blocks: list[Block], uniformity: Uniformity, one_dimensional: bool, masked_stores: bool
+        self,
+        kernel: Kernel,
+        blocks: list[Block],
+        uniformity: Uniformity,
+        one_dimensional: bool,
+        masked_stores: bool,
+        watch: bool,
     ) -> None:
         self.kernel = kernel
         self.blocks = blocks
@@ -69,7 +78,12 @@ class _KernelLowering:
             across |= block.live_in | block.live_out
         self.registers = Registers(kernel, uniformity, across)
         self.lw = Lowering(
-            kernel, uniformity, self.registers, masked_stores=masked_stores, one_dimensional=one_dimensional
+            kernel,
+            uniformity,
+            self.registers,
+            masked_stores=masked_stores,
+            one_dimensional=one_dimensional,
+            watch=watch,
         )
         self.b = self.lw.b
         self.guarded: dict[int, int] = {}

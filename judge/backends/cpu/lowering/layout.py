@@ -55,7 +55,21 @@ class Ctx(IntEnum):
     PRINT_CAPACITY = 216
     DONE_CTAS = 224
     PARAMETER_BYTES = 232
-    SIZE = 256
+    WATCHES = 240
+    """Table of Watch blocks, one a slot."""
+    CLOCK = 248
+    LIMIT = 256
+    """Accesses of the CTA before this clock lie behind a barrier."""
+    TALKS32 = 264
+    """The kernel has atomics or volatile accesses: fences order something."""
+    CTA_FENCES = 272
+    """Clock of the last fence of each CTA, 32 bits each."""
+    LOCAL_WORDS = 280
+    CTA_ORDER = 288
+    """The CTA that runs at each place of the order, 64 bits each; null for the launch's own."""
+    WARP_ORDER = 296
+    """The warp that runs at each place of the order, 32 bits each."""
+    SIZE = 320
 
 
 class State(IntEnum):
@@ -84,6 +98,14 @@ class State(IntEnum):
     """One byte a lane."""
     BARRIER_COUNT32 = 224
     """Thread count of a bar.sync with a count, 0 for all."""
+    SYNC32 = 228
+    """Accesses of the warp before this clock lie behind a bar.warp.sync."""
+    COLLECTIVE32 = 232
+    """Clock of the warp's last shuffle, vote, match or redux."""
+    FENCE32 = 236
+    """Clock of the warp's last fence."""
+    LOCAL_INIT = 240
+    """Which words of local memory have been written: four masks of lanes a word, one a byte."""
     REGISTERS = 256
 
 
@@ -106,7 +128,58 @@ class EventKind(IntEnum):
     TRAP = 5
     ASSERT = 6
     DIVERGENT_BARRIER = 7
+    RACE_READ = 8
+    """Reads what another thread wrote."""
+    RACE_OVERWRITE = 9
+    """Writes what another thread read."""
+    RACE_WRITE = 10
+    """Writes what another thread wrote."""
+    UNINITIALIZED = 11
+    UNINITIALIZED_SCALAR = 12
+    MASK_ABSENT = 13
+    """A member mask names lanes that do not come."""
+    MASK_SELF = 14
+    """A lane takes part that the member mask does not name."""
+    LEFT_BEFORE_BARRIER = 15
 
+
+WARNING = 32
+"""Added to an EventKind: legal or harmless, worth a word."""
+
+MAX_SITES = 1 << 20
+STRONG_SITE = 1 << 30
+"""Added to the site of a volatile, relaxed, acquiring or releasing access."""
+
+
+class Watch(IntEnum):
+    """Offsets in the block of pointers of a watched slot. One cell a 4-byte word, all null where not watched."""
+
+    INITIALIZED = 0
+    """Low nibble of a byte: which bytes of the word were written."""
+    WRITES = 8
+    READS = 16
+    WRITE_CTAS = 24
+    """32 bits: the CTA of the last write; null for shared memory."""
+    READ_CTAS = 32
+    VALUES = 40
+    """32 bits: what was last written."""
+    SIZE = 64
+
+
+class Cell(IntEnum):
+    """Bits of a cell: the last access of a word. The clock lies above everything else, so that old < new."""
+
+    THREAD_MASK = 1023
+    BYTES_SHIFT = 10
+    STRONG = 1 << 14
+    SAME_WARP = 1 << 15
+    """Of reads: other lanes of the warp read it too. Of writes: they wrote the same value."""
+    OTHER_WARPS = 1 << 16
+    SITE_SHIFT = 17
+    CLOCK_SHIFT = 37
+
+
+MAX_CLOCK = (1 << 27) - 2
 
 EVENT = np.dtype(
     [

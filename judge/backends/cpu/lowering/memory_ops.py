@@ -11,8 +11,9 @@ from judge.backends.cpu.addresses import LOCAL_SLOT, SHARED_SLOT, SPACE_SLOTS, s
 from judge.backends.cpu.ir import WIDTHS, Address, Instruction, Register, Vector
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import is_float_type
-from judge.backends.cpu.lowering.layout import Ctx, EventKind, State
+from judge.backends.cpu.lowering.layout import Ctx, State
 from judge.backends.cpu.lowering.runtime import VECTOR_FORMS
+from judge.backends.cpu.lowering.runtime_watch import READS, WRITES
 from judge.backends.cpu.lowering.uniformity import LOCAL, SHARED, address_spaces
 from judge.backends.cpu.lowering.values import Value, const_int, int_elem
 
@@ -72,6 +73,7 @@ def load(lw: Lowering, instruction: Instruction) -> None:
     elements = destination.elements if isinstance(destination, Vector) else (destination,)
     if bits == 128:
         raise lw.refuse(instruction)
+    lw.strong = is_strong(instruction)
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
     values = _load_values(lw, pointer, spaces, bits, count)
@@ -84,13 +86,23 @@ def _load_values(lw: Lowering, pointer: Value, spaces: int, bits: int, count: in
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=False)
         return [_uniform_load(lw, _plus(lw, pointer, k * bits // 8), spaces, bits) for k in range(count)]
-    if not pointer.vec and spaces == LOCAL and count == 1 and bits >= 32 and lw.guard is None:
-        return [_local_load(lw, pointer, bits)]
+    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None and _whole(pointer, bits, count):
+        return [_local_load(lw, _plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
     if count > 1 and (bits, count) not in VECTOR_FORMS:
         return [_vector_load(lw, _plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
     if count > 1:
         return _vector_load_many(lw, pointer, bits, count)
     return [_vector_load(lw, pointer, bits)]
+
+
+def _whole(pointer: Value, bits: int, count: int) -> bool:
+    """A vector may be taken apart only where it is known to be aligned as a whole."""
+    return count == 1 or (pointer.const is not None and pointer.const % (bits // 8 * count) == 0)
+
+
+def is_strong(instruction: Instruction) -> bool:
+    """Volatile, relaxed, acquiring or releasing: the PTX memory model's strong operations."""
+    return any(m in ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio") for m in instruction.modifiers)
 
 
 def _varying_guard(lw: Lowering) -> bool:
@@ -101,16 +113,12 @@ def _plus(lw: Lowering, pointer: Value, offset: int) -> Value:
     return lw.b.binary("add", pointer, const_int(offset, "i64")) if offset else pointer
 
 
-def _site(lw: Lowering) -> str:
-    return f"i32 {lw.index}"
-
-
 def _check_uniform_vector(lw: Lowering, pointer: Value, bits: int, count: int, *, write: bool) -> None:
     """A vector access must be aligned as a whole; its elements, accessed one by one, would not notice."""
     if count == 1:
         return
     _, mask = lw.active()
-    arguments = f"i64 {pointer.text}, i32 {mask}, {_site(lw)}, i64 {count * bits // 8}, i32 {int(write)}"
+    arguments = f"i64 {pointer.text}, i32 {mask}, {lw.site}, i64 {count * bits // 8}, i32 {int(write)}"
     lw.b.call("void", "judge_uniform_vector", "ptr %ctx", "ptr %st", arguments)
 
 
@@ -118,7 +126,7 @@ def _uniform_load(lw: Lowering, pointer: Value, spaces: int, bits: int) -> Value
     """One load for the warp. Shared memory, the hot case, is checked and read in place."""
     b = lw.b
     _, mask = lw.active()
-    slow_arguments = f"i64 {pointer.text}, i32 {mask}, {_site(lw)}, i64 {bits // 8}"
+    slow_arguments = f"i64 {pointer.text}, i32 {mask}, {lw.site}, i64 {bits // 8}"
     if spaces != SHARED or lw.guard is not None:
         whole = Value(b.call("i64", "judge_uniform_load", "ptr %ctx", "ptr %st", slow_arguments), "i64")
         return b.resize(whole, int_elem(bits))
@@ -136,6 +144,9 @@ def _uniform_load(lw: Lowering, pointer: Value, spaces: int, bits: int) -> Value
     b.label(f"fast_{name}")
     base = b.load(b.offset("%ctx", Ctx.SHARED), "ptr").text
     fast = b.load(b.offset(base, offset), int_elem(bits), align=width)
+    if lw.watch:
+        watched = f"i64 {pointer.text}, i64 {width}, i32 {mask}, {lw.site}"
+        b.call("void", "judge_watch_uniform_read", "ptr %ctx", "ptr %st", watched)
     b.emit(f"br label %join_{name}")
     b.label(f"slow_{name}")
     whole = Value(b.call("i64", "judge_uniform_load", "ptr %ctx", "ptr %st", slow_arguments), "i64")
@@ -155,6 +166,38 @@ def _local_offset(lw: Lowering, pointer: Value, width: int) -> tuple[Value, Valu
     return offset, b.binary("and", inside, b.icmp("eq", low, const_int(0, "i64")))
 
 
+def _local_written(lw: Lowering, offset: Value, width: int) -> Value:
+    """Whether all active lanes have written to every word of a local access (some byte of it)."""
+    b = lw.b
+    base = b.load(b.offset("%st", State.LOCAL_INIT), "ptr").text
+    place = b.offset(base, b.binary("shl", offset, const_int(2, "i64")))
+    b.declarations.add("declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)")
+    written: Value | None = None
+    for word in range(width // 4):
+        masks = b.fresh()
+        b.emit(f"{masks} = load <4 x i32>, ptr {b.offset(place, 16 * word)}, align 4")
+        some = b.assign(f"call i32 @llvm.vector.reduce.or.v4i32(<4 x i32> {masks})", "i32")
+        written = some if written is None else b.binary("and", written, some)
+    assert written is not None
+    active = Value(lw.mask_bits, "i32")
+    return b.icmp("eq", b.binary("and", written, active), active)
+
+
+def _local_writes(lw: Lowering, offset: Value, width: int) -> None:
+    """Note what the active lanes wrote to."""
+    b = lw.b
+    base = b.load(b.offset("%st", State.LOCAL_INIT), "ptr").text
+    place = b.offset(base, b.binary("shl", offset, const_int(2, "i64")))
+    first, lanes, masks, both = b.fresh(), b.fresh(), b.fresh(), b.fresh()
+    words = width  # four masks a word
+    kind = f"<{words} x i32>"
+    b.emit(f"{first} = insertelement {kind} poison, i32 {lw.mask_bits}, i64 0")
+    b.emit(f"{lanes} = shufflevector {kind} {first}, {kind} poison, <{words} x i32> zeroinitializer")
+    b.emit(f"{masks} = load {kind}, ptr {place}, align 4")
+    b.emit(f"{both} = or {kind} {masks}, {lanes}")
+    b.emit(f"store {kind} {both}, ptr {place}, align 4")
+
+
 def _local_row(lw: Lowering, offset: Value) -> str:
     """Pointer to the row of 32 words at a 4-byte aligned offset: 128 bytes a word."""
     b = lw.b
@@ -167,6 +210,10 @@ def _local_load(lw: Lowering, pointer: Value, bits: int) -> Value:
     width = bits // 8
     offset, inside = _local_offset(lw, pointer, width)
     name = b.fresh()[1:]
+    if lw.watch:
+        b.emit(f"br i1 {inside.text}, label %inside_{name}, label %slow_{name}")
+        b.label(f"inside_{name}")
+        inside = _local_written(lw, offset, width)
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
     row = _local_row(lw, offset)
@@ -188,7 +235,7 @@ def _vector_load(lw: Lowering, pointer: Value, bits: int) -> Value:
     _, mask = lw.active()
     vector = b.splat(pointer)
     name = b.call(
-        f"<32 x i{bits}>", f"judge_load_{bits}", "ptr %ctx", "ptr %st", vector.typed, f"i32 {mask}", _site(lw)
+        f"<32 x i{bits}>", f"judge_load_{bits}", "ptr %ctx", "ptr %st", vector.typed, f"i32 {mask}", lw.site
     )
     return Value(name, int_elem(bits), True)
 
@@ -205,7 +252,7 @@ def _vector_load_many(lw: Lowering, pointer: Value, bits: int, count: int) -> li
         "ptr %st",
         vector.typed,
         f"i32 {mask}",
-        _site(lw),
+        lw.site,
         f"ptr {buffer}",
     )
     return [b.load(b.offset(buffer, k * 4 * bits), int_elem(bits), True, align=16) for k in range(count)]
@@ -219,11 +266,16 @@ def store(lw: Lowering, instruction: Instruction) -> None:
         raise lw.refuse(instruction)
     elements = source.elements if isinstance(source, Vector) else (source,)
     values = [lw.read(e, int_elem(bits)) for e in elements]
+    lw.strong = is_strong(instruction)
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
     b = lw.b
-    if count == 1 and not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
-        return _local_store(lw, pointer, values[0], bits)
+    if "release" in instruction.modifiers:
+        fence(lw, instruction)
+    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None and _whole(pointer, bits, count):
+        for k, value in enumerate(values):
+            _local_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
+        return None
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=True)
         for k, value in enumerate(values):
@@ -243,7 +295,7 @@ def store(lw: Lowering, instruction: Instruction) -> None:
             vector.typed,
             f"ptr {buffer}",
             f"i32 {mask}",
-            _site(lw),
+            lw.site,
         )
         return None
     for k, value in enumerate(values):
@@ -253,13 +305,15 @@ def store(lw: Lowering, instruction: Instruction) -> None:
 
 def _vector_store(lw: Lowering, pointer: Value, value: Value, bits: int, mask: str) -> None:
     vector, data = lw.b.splat(pointer), lw.b.splat(value)
-    lw.b.call("void", f"judge_store_{bits}", "ptr %ctx", "ptr %st", vector.typed, data.typed, f"i32 {mask}", _site(lw))
+    lw.b.call("void", f"judge_store_{bits}", "ptr %ctx", "ptr %st", vector.typed, data.typed, f"i32 {mask}", lw.site)
 
 
 def _uniform_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> None:
     """All active lanes write one place: the highest lane's value stays, as on a GPU it may."""
     b = lw.b
     _, mask = lw.active()
+    if value.vec and lw.watch:
+        return _vector_store(lw, pointer, value, bits, mask)  # which tells lanes with different values apart
     if value.vec:
         b.declarations.add("declare i32 @llvm.ctlz.i32(i32, i1)")
         zeros = b.assign(f"call i32 @llvm.ctlz.i32(i32 {mask}, i1 false)", "i32")
@@ -274,9 +328,10 @@ def _uniform_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> Non
         f"i64 {pointer.text}",
         wide.typed,
         f"i32 {mask}",
-        _site(lw),
+        lw.site,
         f"i64 {bits // 8}",
     )
+    return None
 
 
 def _local_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> None:
@@ -287,6 +342,8 @@ def _local_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> None:
     name = b.fresh()[1:]
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
+    if lw.watch:
+        _local_writes(lw, offset, width)
     row = _local_row(lw, offset)
     parts = [value]
     if bits == 64:
@@ -324,6 +381,9 @@ def atomic(lw: Lowering, instruction: Instruction) -> None:
     ):
         raise lw.refuse(instruction)
     function = _atomic_function(lw, instruction, operation, type_)
+    lw.strong = True
+    if any(m in ("release", "acq_rel", "sc") for m in instruction.modifiers):
+        fence(lw, instruction)
     bits = WIDTHS[type_]
     elem = int_elem(bits)
     values = [b.splat(lw.read(o, elem)) for o in operands[1:3]]
@@ -340,7 +400,7 @@ def atomic(lw: Lowering, instruction: Instruction) -> None:
         values[0].typed,
         values[1].typed,
         f"i32 {mask}",
-        _site(lw),
+        lw.site,
     )
     if instruction.opcode == "atom":
         lw.write(instruction.destinations[0], Value(name, elem, True), signed=type_.startswith("s"))
@@ -366,7 +426,7 @@ def _atomic_function(lw: Lowering, instruction: Instruction, operation: str, typ
             llvm_name = _ATOMIC[operation]
         core = f"  %old = atomicrmw {llvm_name} ptr %q, i{bits} %x seq_cst"
     lw.functions[name] = _ATOMIC_LOOP.format(
-        name=name, bits=bits, width=bits // 8, core=core, trap_kind=int(EventKind.OUT_OF_BOUNDS_WRITE)
+        name=name, bits=bits, width=bits // 8, core=core, watch_flags=READS | WRITES
     )
     return name
 
@@ -455,6 +515,7 @@ loop:
   %bad = icmp eq ptr %q, null
   br i1 %bad, label %next, label %good
 good:
+  call void @judge_watch_any(ptr %ctx, ptr %st, i32 %lane, i64 %aa, i64 {width}, i32 %site, i32 {watch_flags})
   %px = getelementptr i{bits}, ptr %xs, i32 %lane
   %x = load i{bits}, ptr %px
   %py = getelementptr i{bits}, ptr %ys, i32 %lane
@@ -476,7 +537,13 @@ done:
 
 
 def prefetch(lw: Lowering, instruction: Instruction) -> None:
-    """Hints and fences: nothing to do, a CTA's warps run one after another."""
+    """Hints: nothing to do."""
+
+
+def fence(lw: Lowering, instruction: Instruction) -> None:
+    """A CTA's warps run one after another, so only the watch has to know."""
+    if lw.watch:
+        lw.b.call("void", "judge_fence", "ptr %ctx", "ptr %st")
 
 
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
@@ -489,8 +556,8 @@ OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
     "prefetchu": prefetch,
     "discard": prefetch,
     "applypriority": prefetch,
-    "membar": prefetch,
-    "fence": prefetch,
+    "membar": fence,
+    "fence": fence,
     "nanosleep": prefetch,
     "pmevent": prefetch,
     "griddepcontrol": prefetch,

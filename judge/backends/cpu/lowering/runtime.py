@@ -10,7 +10,12 @@ from judge.backends.cpu.lowering.runtime_access import load, store
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_values import fp8, lane_functions, printf
+from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
+from judge.backends.cpu.lowering.runtime_watch import watch
+from judge.backends.cpu.lowering.runtime_watch_access import watched_access
+from judge.backends.cpu.lowering.runtime_watch_rows import DECLARATIONS as WATCH_DECLARATIONS
+from judge.backends.cpu.lowering.runtime_watch_rows import rows
 
 VECTOR_FORMS = [(8, 2), (8, 4), (16, 2), (16, 4), (32, 2), (32, 4), (64, 2), (32, 8), (64, 4)]
 WIDTH_BITS = [8, 16, 32, 64]
@@ -43,6 +48,10 @@ def interface() -> str:
         "declare void @judge_uniform_vector(ptr, ptr, i64, i32, i32, i64, i32)",
         "declare ptr @judge_checked(ptr, ptr, i32, i64, i64, i32, i1)",
         "declare void @judge_traffic(ptr, i64, i64, i64)",
+        "declare void @judge_watch_any(ptr, ptr, i32, i64, i64, i32, i32)",
+        "declare void @judge_watch_uniform_read(ptr, ptr, i64, i64, i32, i32)",
+        "declare void @judge_tick_warp(ptr, ptr, i64)",
+        "declare void @judge_fence(ptr, ptr)",
         "declare void @judge_fault(ptr, ptr, i32, i32, i32, i64, i32, i64, i64, i64)",
         "declare void @judge_printf(ptr, ptr, <32 x i64>, <32 x i64>, i32)",
         "declare float @judge_lg2_scalar(float)",
@@ -61,7 +70,8 @@ def interface() -> str:
 
 def text() -> str:
     """The whole runtime module."""
-    parts = [DECLARATIONS, faults(), resolve(), traffic(), checked()]
+    parts = [DECLARATIONS, WATCH_DECLARATIONS, faults(), resolve(), traffic(), checked()]
+    parts += [watch(), rows(), watched_access(), gather_traffic()]
     for bits in WIDTH_BITS:
         parts += [load(bits), store(bits)]
     for bits, count in VECTOR_FORMS:

@@ -1,7 +1,8 @@
 """Runtime loads and stores of one element a lane.
 
-The short way serves lanes that are contiguous in one allocation; else each lane goes by itself through
-the checks, which is where every fault is found.
+The short way serves lanes that are contiguous in one allocation, the middle one (runtime_gather.py)
+lanes anywhere in one; else each lane goes by itself through the checks, which is where every fault is
+found.
 """
 
 from judge.backends.cpu.addresses import (
@@ -13,7 +14,9 @@ from judge.backends.cpu.addresses import (
     PARAMETER_SLOT,
     SLOT_SHIFT,
 )
+from judge.backends.cpu.lowering import runtime_gather as gather
 from judge.backends.cpu.lowering.layout import Ctx
+from judge.backends.cpu.lowering.runtime_watch import READS, UNCHANGED, WRITES
 
 LANES64 = "<" + ", ".join(f"i64 {i}" for i in range(32)) + ">"
 
@@ -124,8 +127,10 @@ entry:
 nothing:
   ret {wide} zeroinitializer
 test:{_contiguous_test(width)}
-  br i1 %f2, label %fast, label %slow
+  br i1 %f2, label %fast, label %{"gather_test" if bits >= 32 else "slow"}
 fast:{_FAST_POINTER}
+  call void @judge_watch_load(ptr %ctx, ptr %st, i64 %slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 {width // 4},
+                              i64 {width}, i1 true)
   %v = call {wide} @llvm.masked.load.v32i{bits}.p0(ptr %p, i32 1, <32 x i1> %m, {wide} zeroinitializer)
   %bytes = mul i64 %n64, {width}
   call void @judge_traffic(ptr %ctx, i64 %a0, i64 %bytes, i64 0)
@@ -153,6 +158,7 @@ mark_loop:
   br i1 %mend, label %fast_out, label %mark_loop
 fast_out:
   ret {wide} %v
+{_gathered_load(bits) if bits >= 32 else ""}
 slow:
   store <32 x i64> %addr, ptr %addrs, align 64
   store {wide} zeroinitializer, ptr %out, align 64
@@ -162,6 +168,7 @@ slow:
   %bad = icmp eq ptr %q, null
   br i1 %bad, label %next, label %good
 good:
+  call void @judge_watch_any(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {width}, i32 %site, i32 {READS})
   %oi = getelementptr i{bits}, ptr %out, i32 %lane
 {body}{dedupe(width, False)}
   br label %next
@@ -173,6 +180,68 @@ done:
   ret {wide} %r
 }}
 """
+
+
+def _gathered_load(bits: int) -> str:
+    width = bits // 8
+    return f"""
+gather_test:{gather.slot_test(width)}
+  br i1 %g_ok, label %gather, label %slow
+gather:{gather.pointers()}
+  call void @judge_watch_load(ptr %ctx, ptr %st, i64 %g_slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 {width // 4},
+                              i64 {width}, i1 false)
+{gather.element(bits, 0, None)}
+  call void @judge_gather_traffic(ptr %ctx, i64 %g_slot, <32 x i64> %addr, i32 %mask, i64 {width}, i64 0)
+  ret <32 x i{bits}> %g_x0"""
+
+
+def _scattered_store(bits: int) -> str:
+    width = bits // 8
+    return f"""
+gather_test:{gather.slot_test(width)}
+  %g_const = icmp ne i64 %g_slot, {CONSTANT_SLOT}
+  %g_param = icmp ne i64 %g_slot, {PARAMETER_SLOT}
+  %g_writable = and i1 %g_const, %g_param
+  %g_go = and i1 %g_ok, %g_writable
+  br i1 %g_go, label %scatter, label %slow
+scatter:{gather.pointers()}
+{split_words(bits, "%val", "%words", "g_w")}
+  call void @judge_watch_store(ptr %ctx, ptr %st, i64 %g_slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 {width // 4},
+                               ptr %words, i1 false)
+{gather.element(bits, 0, "%val")}
+  call void @judge_gather_traffic(ptr %ctx, i64 %g_slot, <32 x i64> %addr, i32 %mask, i64 {width}, i64 1)
+  ret void"""
+
+
+def split_words(bits: int, value: str, target: str, name: str) -> str:
+    """Store 32 lanes as rows of 4-byte words."""
+    if bits == 32:
+        return f"  store <32 x i32> {value}, ptr {target}, align 4"
+    return f"""  %{name}_lo = trunc <32 x i64> {value} to <32 x i32>
+  %{name}_up = lshr <32 x i64> {value}, splat (i64 32)
+  %{name}_hi = trunc <32 x i64> %{name}_up to <32 x i32>
+  store <32 x i32> %{name}_lo, ptr {target}, align 4
+  %{name}_p = getelementptr i8, ptr {target}, i64 128
+  store <32 x i32> %{name}_hi, ptr %{name}_p, align 4"""
+
+
+def _watch_row_store(bits: int) -> str:
+    width = bits // 8
+    if bits < 32:
+        return f"""  call void @judge_watch_lanes(ptr %ctx, ptr %st, <32 x i64> %addr, i32 %mask, i64 {width}, i32 %site,
+                               i32 {WRITES})"""
+    return f"""{split_words(bits, "%val", "%words", "f_w")}
+  call void @judge_watch_store(ptr %ctx, ptr %st, i64 %slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 {width // 4},
+                               ptr %words, i1 true)"""
+
+
+def _unchanged(bits: int, target: str) -> str:
+    """%wflags of a lane's store: whether the bytes are there already (a local double, in two words, counts as new)."""
+    if bits == 64:
+        return f"  %wflags = add i32 0, {WRITES}"
+    return f"""  %there = load i{bits}, ptr {target}, align 1
+  %equal = icmp eq i{bits} %there, %x
+  %wflags = select i1 %equal, i32 {WRITES | UNCHANGED}, i32 {WRITES}"""
 
 
 def _mark_range(width: int) -> str:
@@ -225,17 +294,20 @@ define void @judge_store_{bits}(ptr %ctx, ptr %st, <32 x i64> %addr, {wide} %val
 entry:
   %addrs = alloca [32 x i64], align 64
   %vals = alloca [32 x i{bits}], align 64
+  %words = alloca [64 x i32], align 64
   %none = icmp eq i32 %mask, 0
   br i1 %none, label %nothing, label %test
 nothing:
   ret void
 test:{_contiguous_test(width)}{_READ_ONLY_SLOTS}
-  br i1 %f3, label %fast, label %slow
+  br i1 %f3, label %fast, label %{"gather_test" if bits >= 32 else "slow"}
 fast:{_FAST_POINTER}
+{_watch_row_store(bits)}
   call void @llvm.masked.store.v32i{bits}.p0({wide} %val, ptr %p, i32 1, <32 x i1> %m)
   %bytes = mul i64 %n64, {width}
   call void @judge_traffic(ptr %ctx, i64 %a0, i64 %bytes, i64 1)
   ret void
+{_scattered_store(bits) if bits >= 32 else ""}
 slow:
   store <32 x i64> %addr, ptr %addrs, align 64
   store {wide} %val, ptr %vals, align 64
@@ -247,6 +319,8 @@ slow:
 good:
   %vi = getelementptr i{bits}, ptr %vals, i32 %lane
   %x = load i{bits}, ptr %vi
+{_unchanged(bits, "%q")}
+  call void @judge_watch_any(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {width}, i32 %site, i32 %wflags)
 {_store_lane(bits, "%q")}{dedupe(width, True)}
   br label %next
 next:

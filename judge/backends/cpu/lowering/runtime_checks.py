@@ -1,7 +1,7 @@
 """Runtime functions that decide about one access: faults, address resolution, traffic marks, bounds, alignment."""
 
 from judge.backends.cpu.addresses import CONSTANT_SLOT, LOCAL_SLOT, MAX_SLOTS, OFFSET_MASK, PARAMETER_SLOT, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import EVENT_BYTES, EVENT_CAPACITY, Ctx, EventKind, State
+from judge.backends.cpu.lowering.layout import EVENT_BYTES, EVENT_CAPACITY, MAX_SITES, WARNING, Ctx, EventKind, State
 
 
 def faults() -> str:
@@ -11,8 +11,13 @@ define void @judge_fault(ptr %ctx, ptr %st, i32 %kind, i32 %site, i32 %lanes, i6
 entry:
   %pc = getelementptr i8, ptr %ctx, i64 {Ctx.SITE_COUNTS}
   %counts = load ptr, ptr %pc
-  %site64 = zext i32 %site to i64
-  %slot = getelementptr i64, ptr %counts, i64 %site64
+  %place = and i32 %site, {MAX_SITES - 1}
+  %site64 = zext i32 %place to i64
+  %mild0 = lshr i32 %kind, {WARNING.bit_length() - 1}
+  %mild = zext i32 %mild0 to i64
+  %two = shl i64 %site64, 1
+  %entry_index = or i64 %two, %mild
+  %slot = getelementptr i64, ptr %counts, i64 %entry_index
   %old = load i64, ptr %slot
   %n = call i32 @llvm.ctpop.i32(i32 %lanes)
   %n64 = zext i32 %n to i64
@@ -34,7 +39,7 @@ write:
   %e = getelementptr i8, ptr %events, i64 %at
   store i32 %kind, ptr %e
   %e4 = getelementptr i8, ptr %e, i64 4
-  store i32 %site, ptr %e4
+  store i32 %place, ptr %e4
   %pcta = getelementptr i8, ptr %ctx, i64 {Ctx.CTA}
   %cta = load i64, ptr %pcta
   %e8 = getelementptr i8, ptr %e, i64 8

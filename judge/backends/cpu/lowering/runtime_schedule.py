@@ -1,6 +1,7 @@
 """The loops around generated code: which warps a barrier wakes, and the run of a range of CTAs."""
 
-from judge.backends.cpu.lowering.layout import PC_EXITED, PC_PARKED, PC_TOGETHER, Ctx, EventKind, State, Status
+from judge.backends.cpu.addresses import SHARED_SLOT
+from judge.backends.cpu.lowering.layout import PC_EXITED, PC_PARKED, PC_TOGETHER, WARNING, Ctx, EventKind, State, Status, Watch
 
 
 def release() -> str:
@@ -101,6 +102,30 @@ wake:
   %vany = icmp ne i32 %vbits, 0
   br i1 %vany, label %clear, label %woken
 clear:
+  %pvl = getelementptr i8, ptr %vst, i64 {State.LIVE32}
+  %vlive = load i32, ptr %pvl
+  %pth = getelementptr i8, ptr %ctx, i64 {Ctx.THREADS32}
+  %threads_all = load i32, ptr %pth
+  %vfirst = shl i32 %v, 5
+  %vleft = sub i32 %threads_all, %vfirst
+  %vfull = icmp uge i32 %vleft, 32
+  %vshift = and i32 %vleft, 31
+  %vones = shl i32 1, %vshift
+  %vpart = sub i32 %vones, 1
+  %vthere = select i1 %vfull, i32 -1, i32 %vpart
+  %vstay = xor i32 %vlive, -1
+  %vgone = and i32 %vstay, %vthere
+  %left_early = icmp ne i32 %vgone, 0
+  br i1 %left_early, label %tell_left, label %wake_lanes
+tell_left:
+  %lane9 = call i32 @llvm.cttz.i32(i32 %vbits, i1 true)
+  %pc9 = extractelement <32 x i32> %vpcs, i32 %lane9
+  %place9 = and i32 %pc9, {~(PC_PARKED | PC_TOGETHER) & 0x7FFFFFFF}
+  %place64 = zext i32 %place9 to i64
+  call void @judge_fault(ptr %ctx, ptr %vst, i32 {EventKind.LEFT_BEFORE_BARRIER | WARNING}, i32 0, i32 %vgone, i64 0, i32 0,
+                         i64 %place64, i64 0, i64 0)
+  br label %wake_lanes
+wake_lanes:
   %cleared = and <32 x i32> %vpcs, splat (i32 {~PC_PARKED & 0x7FFFFFFF})
   %newpcs = select <32 x i1> %vat, <32 x i32> %cleared, <32 x i32> %vpcs
   store <32 x i32> %newpcs, ptr %vst, align 64
@@ -131,18 +156,21 @@ divergent:
                          i64 %ref64, i64 %bad64, i64 0)
   br label %woken
 woken:
-  %ref3 = phi i32 [ %ref, %wake ], [ %ref2, %clear ], [ %ref2, %divergent ]
+  %ref3 = phi i32 [ %ref, %wake ], [ %ref2, %wake_lanes ], [ %ref2, %divergent ]
   %v2 = add i32 %v, 1
   %vmore = icmp ult i32 %v2, %warps
   br i1 %vmore, label %wake, label %opened
 opened:
+  %limit = call i64 @judge_tick(ptr %ctx)
+  %plimit = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
+  store i64 %limit, ptr %plimit
   ret i32 1
 }}
 """
 
 
 def run() -> str:
-    """Run CTAs [lo, hi): each warp up to its next barrier, round and round."""
+    """Run CTAs [lo, hi) of the order: each warp up to its next barrier, round and round."""
     return f"""
 define i32 @judge_run(ptr %ctx, i64 %lo, i64 %hi, ptr %warp, i32 %start) {{
 entry:
@@ -176,8 +204,21 @@ entry:
   %empty = icmp uge i64 %lo, %hi
   br i1 %empty, label %finished, label %cta
 cta:
-  %c = phi i64 [ %lo, %entry ], [ %c2, %cta_done ]
+  %turn = phi i64 [ %lo, %entry ], [ %c2, %cta_done ]
+  %pord = getelementptr i8, ptr %ctx, i64 {Ctx.CTA_ORDER}
+  %order = load ptr, ptr %pord
+  %ordered = icmp ne ptr %order, null
+  br i1 %ordered, label %look_up, label %begin_cta
+look_up:
+  %po = getelementptr i64, ptr %order, i64 %turn
+  %chosen_cta = load i64, ptr %po
+  br label %begin_cta
+begin_cta:
+  %c = phi i64 [ %turn, %cta ], [ %chosen_cta, %look_up ]
   store i64 %c, ptr %pcta
+  %limit = call i64 @judge_tick(ptr %ctx)
+  %plimit = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
+  store i64 %limit, ptr %plimit
   %cx = urem i64 %c, %gx
   %cyz = udiv i64 %c, %gx
   %cy = urem i64 %cyz, %gy
@@ -186,9 +227,24 @@ cta:
   %cy32 = trunc i64 %cy to i32
   %cz32 = trunc i64 %cz to i32
   call void @llvm.memset.p0.i64(ptr %shared, i8 -1, i64 %shared_bytes, i1 false)
+  %ptab = getelementptr i8, ptr %ctx, i64 {Ctx.WATCHES}
+  %table = load ptr, ptr %ptab
+  %pinit = getelementptr i8, ptr %table, i64 {SHARED_SLOT * Watch.SIZE}
+  %shared_init = load ptr, ptr %pinit
+  %unwatched = icmp eq ptr %shared_init, null
+  br i1 %unwatched, label %before_init, label %forget
+forget:
+  %shared_up = add i64 %shared_bytes, 3
+  %shared_words = lshr i64 %shared_up, 2
+  call void @llvm.memset.p0.i64(ptr %shared_init, i8 0, i64 %shared_words, i1 false)
+  br label %before_init
+before_init:
+  %plw2 = getelementptr i8, ptr %ctx, i64 {Ctx.LOCAL_WORDS}
+  %local_init = load ptr, ptr %plw2
+  %local_watched = icmp ne ptr %local_init, null
   br label %init
 init:
-  %iw = phi i32 [ 0, %cta ], [ %iw2, %init ]
+  %iw = phi i32 [ 0, %before_init ], [ %iw2, %initialized ]
   %iw64 = zext i32 %iw to i64
   %ioff = mul i64 %iw64, %stride
   %ist = getelementptr i8, ptr %states, i64 %ioff
@@ -222,16 +278,31 @@ init:
   call void @llvm.memset.p0.i64(ptr %lp, i8 -1, i64 %local_bytes, i1 false)
   %ilp = getelementptr i8, ptr %ist, i64 {State.LOCAL}
   store ptr %lp, ptr %ilp
+  br i1 %local_watched, label %init_local, label %initialized
+init_local:
+  %li_bytes = lshr i64 %local_bytes, 3
+  %li_off = mul i64 %iw64, %li_bytes
+  %li = getelementptr i8, ptr %local_init, i64 %li_off
+  call void @llvm.memset.p0.i64(ptr %li, i8 0, i64 %li_bytes, i1 false)
+  %pli = getelementptr i8, ptr %ist, i64 {State.LOCAL_INIT}
+  store ptr %li, ptr %pli
+  br label %initialized
+initialized:
   %iw2 = add i32 %iw, 1
   %imore = icmp ult i32 %iw2, %warps
   br i1 %imore, label %init, label %pass
 pass:
   br label %each
 each:
-  %w = phi i32 [ 0, %pass ], [ %w2, %skip ]
+  %wturn = phi i32 [ 0, %pass ], [ %w2, %skip ]
   %ran = phi i32 [ 0, %pass ], [ %ran2, %skip ]
   %alive = phi i32 [ 0, %pass ], [ %alive2, %skip ]
   %waits = phi i32 [ 0, %pass ], [ %waits2, %skip ]
+  %pwo = getelementptr i8, ptr %ctx, i64 {Ctx.WARP_ORDER}
+  %worder = load ptr, ptr %pwo
+  %wturn64 = zext i32 %wturn to i64
+  %pwt = getelementptr i32, ptr %worder, i64 %wturn64
+  %w = load i32, ptr %pwt
   %w64 = zext i32 %w to i64
   %woff = mul i64 %w64, %stride
   %st = getelementptr i8, ptr %states, i64 %woff
@@ -256,7 +327,7 @@ skip:
   %notready = icmp ne i32 %now, {Status.DONE}
   %wz = zext i1 %notready to i32
   %waits2 = or i32 %waits, %wz
-  %w2 = add i32 %w, 1
+  %w2 = add i32 %wturn, 1
   %more = icmp ult i32 %w2, %warps
   br i1 %more, label %each, label %passed
 passed:
@@ -272,7 +343,7 @@ barriers:
   %stuck = icmp eq i32 %progress, 0
   br i1 %stuck, label %deadlock, label %pass
 cta_done:
-  %c2 = add i64 %c, 1
+  %c2 = add i64 %turn, 1
   %pd = getelementptr i8, ptr %ctx, i64 {Ctx.DONE_CTAS}
   %d = load i64, ptr %pd
   %d2 = add i64 %d, 1

@@ -1,8 +1,10 @@
 """Runtime loads and stores of several elements a lane (float4 and its like), and of one address for a whole warp."""
 
-from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT, LOCAL_SLOT, SLOT_SHIFT
+from judge.backends.cpu.addresses import CONSTANT_SLOT, FIRST_BUFFER_SLOT, LOCAL_SLOT, PARAMETER_SLOT, SLOT_SHIFT
+from judge.backends.cpu.lowering import runtime_gather as gather
 from judge.backends.cpu.lowering.layout import EventKind
-from judge.backends.cpu.lowering.runtime_access import LOOP_HEAD, dedupe
+from judge.backends.cpu.lowering.runtime_access import LOOP_HEAD, dedupe, split_words
+from judge.backends.cpu.lowering.runtime_watch import READS, WRITES
 
 
 def _element(bits: int, count: int, element: int) -> tuple[str, str]:
@@ -17,16 +19,66 @@ def _element(bits: int, count: int, element: int) -> tuple[str, str]:
     return memory, buffer
 
 
-def _vector_prologue(bits: int, count: int) -> str:
+def _vector_prologue(together: str) -> str:
+    """together: code from label %test on that serves all lanes at once, or goes to %slow."""
     return f"""
 entry:
   %addrs = alloca [32 x i64], align 64
+  %words = alloca [512 x i32], align 64
   store <32 x i64> %addr, ptr %addrs, align 64
   %none = icmp eq i32 %mask, 0
-  br i1 %none, label %done, label %slow
+  br i1 %none, label %done, label %{"test" if together else "slow"}
+{together}
 slow:
   br label %loop
 {LOOP_HEAD}"""
+
+
+def _gathered(bits: int, count: int) -> str:
+    if bits < 32:
+        return ""
+    width = bits // 8
+    parts = []
+    for element in range(count):
+        parts.append(gather.element(bits, element, None))
+        parts.append(f"""  %g_b{element} = getelementptr i8, ptr %buf, i64 {element * 32 * width}
+  store <32 x i{bits}> %g_x{element}, ptr %g_b{element}, align 4""")
+    body = "\n".join(parts)
+    return f"""test:{gather.slot_test(width * count)}
+  br i1 %g_ok, label %gather, label %slow
+gather:{gather.pointers()}
+  call void @judge_watch_load(ptr %ctx, ptr %st, i64 %g_slot, <32 x i64> %addr, i32 %mask, i32 %site,
+                              i64 {width * count // 4}, i64 {width * count}, i1 false)
+{body}
+  call void @judge_gather_traffic(ptr %ctx, i64 %g_slot, <32 x i64> %addr, i32 %mask, i64 {width * count}, i64 0)
+  ret void"""
+
+
+def _scattered(bits: int, count: int) -> str:
+    if bits < 32:
+        return ""
+    width = bits // 8
+    loads, words, stores = [], [], []
+    for element in range(count):
+        loads.append(f"""  %g_b{element} = getelementptr i8, ptr %buf, i64 {element * 32 * width}
+  %g_v{element} = load <32 x i{bits}>, ptr %g_b{element}, align 4""")
+        words.append(f"""  %g_r{element} = getelementptr i8, ptr %words, i64 {element * 32 * width}
+{split_words(bits, f"%g_v{element}", f"%g_r{element}", f"g_w{element}")}""")
+        stores.append(gather.element(bits, element, f"%g_v{element}"))
+    body = "\n".join([*loads, *words])
+    return f"""test:{gather.slot_test(width * count)}
+  %g_const = icmp ne i64 %g_slot, {CONSTANT_SLOT}
+  %g_param = icmp ne i64 %g_slot, {PARAMETER_SLOT}
+  %g_writable = and i1 %g_const, %g_param
+  %g_go = and i1 %g_ok, %g_writable
+  br i1 %g_go, label %scatter, label %slow
+scatter:{gather.pointers()}
+{body}
+  call void @judge_watch_store(ptr %ctx, ptr %st, i64 %g_slot, <32 x i64> %addr, i32 %mask, i32 %site,
+                               i64 {width * count // 4}, ptr %words, i1 false)
+{chr(10).join(stores)}
+  call void @judge_gather_traffic(ptr %ctx, i64 %g_slot, <32 x i64> %addr, i32 %mask, i64 {width * count}, i64 1)
+  ret void"""
 
 
 def load_vector(bits: int, count: int) -> str:
@@ -50,12 +102,13 @@ def load_vector(bits: int, count: int) -> str:
     body = "\n".join(copies)
     return f"""
 define void @judge_load_{bits}x{count}(ptr %ctx, ptr %st, <32 x i64> %addr, i32 %mask, i32 %site, ptr %buf) {{{
-        _vector_prologue(bits, count)
+        _vector_prologue(_gathered(bits, count))
     }
   %q = call ptr @judge_checked(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {total}, i32 %site, i1 false)
   %bad = icmp eq ptr %q, null
   br i1 %bad, label %next, label %good
 good:
+  call void @judge_watch_any(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {total}, i32 %site, i32 {READS})
   %vslot = lshr i64 %a, {SLOT_SHIFT}
   %islocal = icmp eq i64 %vslot, {LOCAL_SLOT}
   %step = select i1 %islocal, i64 128, i64 4
@@ -88,12 +141,13 @@ def store_vector(bits: int, count: int) -> str:
     body = "\n".join(copies)
     return f"""
 define void @judge_store_{bits}x{count}(ptr %ctx, ptr %st, <32 x i64> %addr, ptr %buf, i32 %mask, i32 %site) {{{
-        _vector_prologue(bits, count)
+        _vector_prologue(_scattered(bits, count))
     }
   %q = call ptr @judge_checked(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {total}, i32 %site, i1 true)
   %bad = icmp eq ptr %q, null
   br i1 %bad, label %next, label %good
 good:
+  call void @judge_watch_any(ptr %ctx, ptr %st, i32 %lane, i64 %a, i64 {total}, i32 %site, i32 {WRITES})
   %vslot = lshr i64 %a, {SLOT_SHIFT}
   %islocal = icmp eq i64 %vslot, {LOCAL_SLOT}
   %step = select i1 %islocal, i64 128, i64 4
@@ -120,6 +174,8 @@ def uniform_access() -> str:
     stores = "\n".join(
         f"""s{w}:
   {f"%t{w} = trunc i64 %bits to i{8 * w}" if w < 8 else "%t8 = or i64 %bits, 0"}
+  %o{w} = load i{8 * w}, ptr %p, align 1
+  %e{w} = icmp eq i{8 * w} %o{w}, %t{w}
   store i{8 * w} %t{w}, ptr %p, align 1
   br label %wrote"""
         for w in (1, 2, 4, 8)
@@ -137,6 +193,7 @@ go:
   %null = icmp eq ptr %p, null
   br i1 %null, label %bad, label %some
 some:
+  call void @judge_watch_uniform_read(ptr %ctx, ptr %st, i64 %addr, i64 %width, i32 %mask, i32 %site)
   {switch.format("l")}
 {loads}
 read:
@@ -183,6 +240,8 @@ some:
   {switch.format("s")}
 {stores}
 wrote:
+  %unchanged = phi i1 [ %e1, %s1 ], [ %e2, %s2 ], [ %e4, %s4 ], [ %e8, %s8 ]
+  call void @judge_watch_uniform_write(ptr %ctx, ptr %st, i64 %addr, i64 %width, i32 %mask, i32 %site, i1 %unchanged)
   call void @judge_traffic(ptr %ctx, i64 %addr, i64 %width, i64 1)
   ret void
 bad:

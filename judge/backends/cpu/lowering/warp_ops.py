@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from judge.backends.cpu.ir import Immediate, Instruction
 from judge.backends.cpu.lowering.context import Lowering
+from judge.backends.cpu.lowering.layout import State
 from judge.backends.cpu.lowering.values import Value, const_int
 
 
@@ -218,11 +219,24 @@ def reduce(lw: Lowering, instruction: Instruction) -> None:
     lw.write(instruction.destinations[0], b.assign(f"call i32 @{function}({filled.typed})", "i32"))
 
 
+def _collective(
+    operation: Callable[[Lowering, Instruction], None],
+) -> Callable[[Lowering, Instruction], None]:
+    """Lanes that took part in one met there, though it orders no memory: the watch tells the two apart."""
+
+    def emit(lw: Lowering, instruction: Instruction) -> None:
+        if lw.watch:
+            lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.COLLECTIVE32)}")
+        operation(lw, instruction)
+
+    return emit
+
+
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
-    "shfl": shuffle,
-    "vote": vote,
+    "shfl": _collective(shuffle),
+    "vote": _collective(vote),
     "activemask": active_mask,
-    "elect": elect,
-    "match": match,
-    "redux": reduce,
+    "elect": _collective(elect),
+    "match": _collective(match),
+    "redux": _collective(reduce),
 }

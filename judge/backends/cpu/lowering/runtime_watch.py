@@ -1,0 +1,480 @@
+"""Runtime functions that find races and uninitialised reads, one lane's access at a time.
+
+Every 4-byte word of a watched slot has a cell for its last write and one for its last read: thread,
+site, bytes, clock. The clock ticks at each barrier, bar.warp.sync, warp collective and fence, so
+that "was there anything between the two accesses that orders them" is a comparison of numbers:
+
+    same CTA, other warp     a CTA barrier since; or a fence of the other warp, in a kernel with atomics
+    same warp, other lane    a CTA barrier, a bar.warp.sync or such a fence since
+    other CTA                a fence of that CTA since, in a kernel with atomics
+
+A fence counts for whatever is done after it, by anyone: who takes an atomic as the sign to go on is
+not followed. Two strong accesses (atomics, volatile, relaxed) never race. Lanes that only a shuffle or vote lies
+between, and writes that change nothing, are warnings. The vector forms are in runtime_watch_rows.py.
+"""
+
+from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT
+from judge.backends.cpu.lowering.layout import MAX_CLOCK, WARNING, Cell, Ctx, EventKind, State, Watch
+
+READS, WRITES, UNCHANGED = 1, 2, 4
+"""Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were."""
+
+_MULTI = Cell.SAME_WARP | Cell.OTHER_WARPS
+
+
+def watch() -> str:
+    return "\n".join([_tick(), _conflict(), _watch(), _local()])
+
+
+def _tick() -> str:
+    """Advance the clock; the new limit, which no cell reaches any more once the clock is used up."""
+    return f"""
+define i64 @judge_tick(ptr %ctx) {{
+  %pc = getelementptr i8, ptr %ctx, i64 {Ctx.CLOCK}
+  %old = load i64, ptr %pc
+  %next = add i64 %old, 1
+  %over = icmp uge i64 %next, {MAX_CLOCK}
+  %clock = select i1 %over, i64 {MAX_CLOCK}, i64 %next
+  %limit = select i1 %over, i64 {MAX_CLOCK + 1}, i64 %next
+  store i64 %clock, ptr %pc
+  ret i64 %limit
+}}
+define void @judge_tick_warp(ptr %ctx, ptr %st, i64 %field) {{
+  %limit = call i64 @judge_tick(ptr %ctx)
+  %limit32 = trunc i64 %limit to i32
+  %p = getelementptr i8, ptr %st, i64 %field
+  store i32 %limit32, ptr %p
+  ret void
+}}
+define i32 @judge_warp_limit(ptr %st) {{
+  %ps = getelementptr i8, ptr %st, i64 {State.SYNC32}
+  %s = load i32, ptr %ps
+  %pf = getelementptr i8, ptr %st, i64 {State.FENCE32}
+  %f = load i32, ptr %pf
+  %later = icmp ugt i32 %f, %s
+  %r = select i1 %later, i32 %f, i32 %s
+  ret i32 %r
+}}
+define void @judge_fence(ptr %ctx, ptr %st) {{
+entry:
+  %pt = getelementptr i8, ptr %ctx, i64 {Ctx.TALKS32}
+  %t = load i32, ptr %pt
+  %talks = icmp ne i32 %t, 0
+  br i1 %talks, label %go, label %out
+go:
+  call void @judge_tick_warp(ptr %ctx, ptr %st, i64 {State.FENCE32})
+  %pf = getelementptr i8, ptr %st, i64 {State.FENCE32}
+  %f = load i32, ptr %pf
+  %pa = getelementptr i8, ptr %ctx, i64 {Ctx.CTA_FENCES}
+  %all = load ptr, ptr %pa
+  %pcta = getelementptr i8, ptr %ctx, i64 {Ctx.CTA}
+  %cta = load i64, ptr %pcta
+  %mine = getelementptr i32, ptr %all, i64 %cta
+  store i32 %f, ptr %mine
+  br label %out
+out:
+  ret void
+}}
+"""
+
+
+def _conflict() -> str:
+    """Whether an access races with the one in a cell: 0 no, 1 yes, 2 only by the letter.
+
+    role: 0 a write meets a read, 1 a read meets a write, 2 a write meets a write. other: the CTA of
+    the cell, -1 in shared memory.
+    """
+    return f"""
+define i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cell, i32 %other, i32 %lane, i32 %strong, i32 %role) {{
+entry:
+  %s0 = and i64 %cell, {Cell.STRONG}
+  %cs = icmp ne i64 %s0, 0
+  %ms = icmp ne i32 %strong, 0
+  %both = and i1 %cs, %ms
+  br i1 %both, label %no, label %place
+place:
+  %clock = lshr i64 %cell, {Cell.CLOCK_SHIFT}
+  %clock32 = trunc i64 %clock to i32
+  %pt = getelementptr i8, ptr %ctx, i64 {Ctx.TALKS32}
+  %t = load i32, ptr %pt
+  %talks = icmp ne i32 %t, 0
+  %pcta = getelementptr i8, ptr %ctx, i64 {Ctx.CTA}
+  %cta = load i32, ptr %pcta
+  %global = icmp sge i32 %other, 0
+  %elsewhere = icmp ne i32 %other, %cta
+  %far = and i1 %global, %elsewhere
+  br i1 %far, label %other_cta, label %near
+other_cta:
+  br i1 %talks, label %published, label %yes
+published:
+  %pa = getelementptr i8, ptr %ctx, i64 {Ctx.CTA_FENCES}
+  %all = load ptr, ptr %pa
+  %o64 = zext i32 %other to i64
+  %po = getelementptr i32, ptr %all, i64 %o64
+  %of = load i32, ptr %po
+  %fenced = icmp ugt i32 %of, %clock32
+  br i1 %fenced, label %no, label %yes
+near:
+  %plim = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
+  %lim = load i64, ptr %plim
+  %old = icmp ult i64 %clock, %lim
+  br i1 %old, label %no, label %who
+who:
+  %c32 = trunc i64 %cell to i32
+  %thread = and i32 %c32, {Cell.THREAD_MASK}
+  %v = lshr i32 %thread, 5
+  %pw = getelementptr i8, ptr %st, i64 {State.WARP32}
+  %w = load i32, ptr %pw
+  %base = shl i32 %w, 5
+  %me = or i32 %base, %lane
+  %many0 = and i32 %c32, {int(Cell.OTHER_WARPS)}
+  %many = icmp ne i32 %many0, 0
+  %lanes0 = and i32 %c32, {int(Cell.SAME_WARP)}
+  %lanes = icmp ne i32 %lanes0, 0
+  %reads = icmp eq i32 %role, 1
+  %harmless = and i1 %reads, %many
+  br i1 %harmless, label %soft, label %compare
+compare:
+  %samewarp = icmp eq i32 %v, %w
+  br i1 %samewarp, label %inside, label %outside
+outside:
+  br i1 %talks, label %fence_of, label %yes
+fence_of:
+  %pst = getelementptr i8, ptr %ctx, i64 {Ctx.STATES}
+  %states = load ptr, ptr %pst
+  %psb = getelementptr i8, ptr %ctx, i64 {Ctx.STATE_BYTES}
+  %stride = load i64, ptr %psb
+  %v64 = zext i32 %v to i64
+  %voff = mul i64 %v64, %stride
+  %vst = getelementptr i8, ptr %states, i64 %voff
+  %pvf = getelementptr i8, ptr %vst, i64 {State.FENCE32}
+  %vf = load i32, ptr %pvf
+  %vfenced = icmp ugt i32 %vf, %clock32
+  br i1 %vfenced, label %no, label %yes
+inside:
+  %sync = call i32 @judge_warp_limit(ptr %st)
+  %synced = icmp ult i32 %clock32, %sync
+  %writes_over_read = icmp eq i32 %role, 0
+  %others = and i1 %writes_over_read, %many
+  br i1 %others, label %yes, label %mates
+mates:
+  br i1 %synced, label %no, label %unsynced
+unsynced:
+  %mine = icmp eq i32 %thread, %me
+  %covered = and i1 %reads, %lanes
+  %alone0 = xor i1 %lanes, true
+  %notread = xor i1 %writes_over_read, true
+  %alone = or i1 %alone0, %notread
+  %own = and i1 %mine, %alone
+  %fine = or i1 %own, %covered
+  br i1 %fine, label %no, label %collective
+collective:
+  %pcol = getelementptr i8, ptr %st, i64 {State.COLLECTIVE32}
+  %col = load i32, ptr %pcol
+  %between = icmp ult i32 %clock32, %col
+  br i1 %between, label %soft, label %yes
+no:
+  ret i32 0
+yes:
+  ret i32 1
+soft:
+  ret i32 2
+}}
+"""
+
+
+def _watch() -> str:
+    """Check and record one lane's access of any size, word by word. Called before the access."""
+    return f"""
+define void @judge_watch(ptr %ctx, ptr %st, i32 %lane, i64 %addr, i64 %bytes, i32 %site, i32 %flags) noinline {{
+entry:
+  %slot = lshr i64 %addr, {SLOT_SHIFT}
+  %start = and i64 %addr, {OFFSET_MASK}
+  %ptab = getelementptr i8, ptr %ctx, i64 {Ctx.WATCHES}
+  %table = load ptr, ptr %ptab
+  %toff = mul i64 %slot, {Watch.SIZE}
+  %ws = getelementptr i8, ptr %table, i64 %toff
+  %ppw = getelementptr i8, ptr %ws, i64 {Watch.WRITES}
+  %writes = load ptr, ptr %ppw
+  %unwatched = icmp eq ptr %writes, null
+  br i1 %unwatched, label %out, label %begin
+begin:
+  %init = load ptr, ptr %ws
+  %ppr = getelementptr i8, ptr %ws, i64 {Watch.READS}
+  %reads = load ptr, ptr %ppr
+  %ppwc = getelementptr i8, ptr %ws, i64 {Watch.WRITE_CTAS}
+  %wctas = load ptr, ptr %ppwc
+  %pprc = getelementptr i8, ptr %ws, i64 {Watch.READ_CTAS}
+  %rctas = load ptr, ptr %pprc
+  %global = icmp ne ptr %wctas, null
+  %pw = getelementptr i8, ptr %st, i64 {State.WARP32}
+  %w = load i32, ptr %pw
+  %wbase = shl i32 %w, 5
+  %me = or i32 %wbase, %lane
+  %me64 = zext i32 %me to i64
+  %bit = shl i32 1, %lane
+  %strong0 = lshr i32 %site, 30
+  %strong = and i32 %strong0, 1
+  %strong64 = zext i32 %strong to i64
+  %strongbit = mul i64 %strong64, {int(Cell.STRONG)}
+  %place0 = and i32 %site, 1048575
+  %place64 = zext i32 %place0 to i64
+  %place = shl i64 %place64, {Cell.SITE_SHIFT}
+  %pcl = getelementptr i8, ptr %ctx, i64 {Ctx.CLOCK}
+  %clock = load i64, ptr %pcl
+  %when = shl i64 %clock, {Cell.CLOCK_SHIFT}
+  %b1 = or i64 %me64, %place
+  %b2 = or i64 %b1, %when
+  %base = or i64 %b2, %strongbit
+  %plim = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
+  %limit0 = load i64, ptr %plim
+  %limit = shl i64 %limit0, {Cell.CLOCK_SHIFT}
+  %pcta = getelementptr i8, ptr %ctx, i64 {Ctx.CTA}
+  %cta = load i32, ptr %pcta
+  %sync32 = call i32 @judge_warp_limit(ptr %st)
+  %ptk = getelementptr i8, ptr %ctx, i64 {Ctx.TALKS32}
+  %tk = load i32, ptr %ptk
+  %talks = icmp ne i32 %tk, 0
+  %foreign = select i1 %talks, i64 0, i64 {int(Cell.OTHER_WARPS)}
+  %sync64 = zext i32 %sync32 to i64
+  %sync = shl i64 %sync64, {Cell.CLOCK_SHIFT}
+  %isread0 = and i32 %flags, {READS}
+  %isread = icmp ne i32 %isread0, 0
+  %iswrite0 = and i32 %flags, {WRITES}
+  %iswrite = icmp ne i32 %iswrite0, 0
+  %same0 = and i32 %flags, {UNCHANGED}
+  %unchanged = icmp ne i32 %same0, 0
+  %end = add i64 %start, %bytes
+  br label %word
+word:
+  %at = phi i64 [ %start, %begin ], [ %stop, %next ]
+  %index = lshr i64 %at, 2
+  %above = add i64 %index, 1
+  %border = shl i64 %above, 2
+  %inside = icmp ult i64 %end, %border
+  %stop = select i1 %inside, i64 %end, i64 %border
+  %sub = and i64 %at, 3
+  %n = sub i64 %stop, %at
+  %ones = shl i64 1, %n
+  %low = sub i64 %ones, 1
+  %bytemask = shl i64 %low, %sub
+  %cellbytes = shl i64 %bytemask, {Cell.BYTES_SHIFT}
+  %gap = sub i64 %at, %start
+  %here = add i64 %addr, %gap
+  %n32 = trunc i64 %n to i32
+  %pi = getelementptr i8, ptr %init, i64 %index
+  %hasinit = icmp ne ptr %init, null
+  br i1 %hasinit, label %initialized, label %written
+initialized:
+  %m8 = trunc i64 %bytemask to i8
+  br i1 %isread, label %check_init, label %set_init
+check_init:
+  %i = load i8, ptr %pi
+  %got = and i8 %i, %m8
+  %missing = icmp eq i8 %got, 0
+  br i1 %missing, label %uninitialized, label %after_check
+uninitialized:
+  call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.UNINITIALIZED}, i32 %site, i32 %bit, i64 %here, i32 %n32,
+                         i64 0, i64 0, i64 0)
+  br label %after_check
+after_check:
+  br i1 %iswrite, label %set_init, label %written
+set_init:
+  %whole = icmp eq i8 %m8, 15
+  br i1 %whole, label %set_whole, label %set_part
+set_whole:
+  store i8 15, ptr %pi
+  br label %written
+set_part:
+  %was = atomicrmw or ptr %pi, i8 %m8 monotonic
+  br label %written
+written:
+  %pcw = getelementptr i64, ptr %writes, i64 %index
+  %cw = load i64, ptr %pcw
+  %cwb = and i64 %cw, %cellbytes
+  %overlap = icmp ne i64 %cwb, 0
+  %pwcta = getelementptr i32, ptr %wctas, i64 %index
+  br i1 %global, label %wglobal, label %wshared
+wglobal:
+  %wcta0 = load i32, ptr %pwcta
+  br label %wshared
+wshared:
+  %wcta = phi i32 [ -1, %written ], [ %wcta0, %wglobal ]
+  br i1 %overlap, label %meets_write, label %meet_reads
+meets_write:
+  %role = select i1 %iswrite, i32 2, i32 1
+  %x = call i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cw, i32 %wcta, i32 %lane, i32 %strong, i32 %role)
+  %clash = icmp ne i32 %x, 0
+  br i1 %clash, label %tell_write, label %meet_reads
+tell_write:
+  %kind0 = select i1 %iswrite, i32 {EventKind.RACE_WRITE}, i32 {EventKind.RACE_READ}
+  %letter = icmp eq i32 %x, 2
+  %mild0 = and i1 %iswrite, %unchanged
+  %mild = or i1 %letter, %mild0
+  %mildkind = or i32 %kind0, {WARNING}
+  %kind = select i1 %mild, i32 %mildkind, i32 %kind0
+  %why = select i1 %letter, i64 2, i64 1
+  %why0 = select i1 %mild, i64 %why, i64 0
+  %wcta64 = sext i32 %wcta to i64
+  call void @judge_fault(ptr %ctx, ptr %st, i32 %kind, i32 %site, i32 %bit, i64 %here, i32 %n32,
+                         i64 %cw, i64 %wcta64, i64 %why0)
+  br label %meet_reads
+meet_reads:
+  %pcr = getelementptr i64, ptr %reads, i64 %index
+  %cr = load i64, ptr %pcr
+  %prcta = getelementptr i32, ptr %rctas, i64 %index
+  br i1 %global, label %rglobal, label %rshared
+rglobal:
+  %rcta0 = load i32, ptr %prcta
+  br label %rshared
+rshared:
+  %rcta = phi i32 [ -1, %meet_reads ], [ %rcta0, %rglobal ]
+  br i1 %iswrite, label %overwrites, label %record_read
+overwrites:
+  %crb = and i64 %cr, %cellbytes
+  %roverlap = icmp ne i64 %crb, 0
+  br i1 %roverlap, label %meets_read, label %record_write
+meets_read:
+  %y = call i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cr, i32 %rcta, i32 %lane, i32 %strong, i32 0)
+  %rclash = icmp ne i32 %y, 0
+  br i1 %rclash, label %tell_read, label %record_write
+tell_read:
+  %rletter = icmp eq i32 %y, 2
+  %rmild = or i1 %rletter, %unchanged
+  %rkind = select i1 %rmild, i32 {EventKind.RACE_OVERWRITE | WARNING}, i32 {EventKind.RACE_OVERWRITE}
+  %rwhy = select i1 %rletter, i64 2, i64 1
+  %rwhy0 = select i1 %rmild, i64 %rwhy, i64 0
+  %rcta64 = sext i32 %rcta to i64
+  call void @judge_fault(ptr %ctx, ptr %st, i32 %rkind, i32 %site, i32 %bit, i64 %here, i32 %n32,
+                         i64 %cr, i64 %rcta64, i64 %rwhy0)
+  br label %record_write
+record_write:
+  %recentw = icmp uge i64 %cw, %limit
+  %wthread = and i64 %cw, {Cell.THREAD_MASK}
+  %wmine = icmp eq i64 %wthread, %me64
+  %kept0 = and i1 %recentw, %wmine
+  %oldbytes0 = and i64 %cw, {15 << Cell.BYTES_SHIFT}
+  %oldbytes = select i1 %kept0, i64 %oldbytes0, i64 0
+  %notmine = xor i1 %wmine, true
+  %shared_value0 = and i1 %unchanged, %notmine
+  %shared_value = and i1 %shared_value0, %recentw
+  %wwarp = lshr i64 %wthread, 5
+  %w64 = zext i32 %w to i64
+  %matewrite = icmp eq i64 %wwarp, %w64
+  %mark0 = select i1 %matewrite, i64 {int(Cell.SAME_WARP)}, i64 {int(Cell.OTHER_WARPS)}
+  %oldmarks = and i64 %cw, {_MULTI}
+  %mark1 = or i64 %mark0, %oldmarks
+  %marks = select i1 %shared_value, i64 %mark1, i64 0
+  %nw0 = or i64 %base, %cellbytes
+  %nw1 = or i64 %nw0, %oldbytes
+  %nw = or i64 %nw1, %marks
+  store i64 %nw, ptr %pcw
+  br i1 %global, label %record_wcta, label %next
+record_wcta:
+  store i32 %cta, ptr %pwcta
+  br label %next
+record_read:
+  %recentr0 = icmp uge i64 %cr, %limit
+  %nearr0 = icmp eq i32 %rcta, %cta
+  %shared = xor i1 %global, true
+  %nearr = or i1 %nearr0, %shared
+  %recentr = and i1 %recentr0, %nearr
+  %rthread = and i64 %cr, {Cell.THREAD_MASK}
+  %rmine = icmp eq i64 %rthread, %me64
+  %rwarp = lshr i64 %rthread, 5
+  %rw64 = zext i32 %w to i64
+  %mate = icmp eq i64 %rwarp, %rw64
+  %after = icmp uge i64 %cr, %sync
+  %othermark = and i64 %cr, {int(Cell.OTHER_WARPS)}
+  %samemark0 = and i64 %cr, {int(Cell.SAME_WARP)}
+  %samemark = select i1 %after, i64 %samemark0, i64 0
+  %addmate = select i1 %rmine, i64 0, i64 {int(Cell.SAME_WARP)}
+  %addmate2 = select i1 %after, i64 %addmate, i64 0
+  %inmate = or i64 %samemark, %addmate2
+  %gained = select i1 %mate, i64 %inmate, i64 %foreign
+  %rbytes = and i64 %cr, {15 << Cell.BYTES_SHIFT}
+  %r1 = or i64 %othermark, %gained
+  %r2 = or i64 %r1, %rbytes
+  %carried = select i1 %recentr, i64 %r2, i64 0
+  %plain0 = and i64 %cr, {int(Cell.STRONG)}
+  %plain1 = icmp eq i64 %plain0, 0
+  %plain = and i1 %plain1, %recentr
+  %weak = and i64 %base, {~int(Cell.STRONG)}
+  %nbase = select i1 %plain, i64 %weak, i64 %base
+  %nr0 = or i64 %nbase, %cellbytes
+  %nr = or i64 %nr0, %carried
+  store i64 %nr, ptr %pcr
+  br i1 %global, label %record_rcta, label %next
+record_rcta:
+  store i32 %cta, ptr %prcta
+  br label %next
+next:
+  %more = icmp ult i64 %stop, %end
+  br i1 %more, label %word, label %out
+out:
+  ret void
+}}
+"""
+
+
+def _local() -> str:
+    """Uninitialised reads of local memory, one lane: which bytes were written, four lane masks a word."""
+    return f"""
+define void @judge_watch_local(ptr %ctx, ptr %st, i32 %lane, i64 %addr, i64 %bytes, i32 %site, i32 %flags) noinline {{
+entry:
+  %pin = getelementptr i8, ptr %st, i64 {State.LOCAL_INIT}
+  %init = load ptr, ptr %pin
+  %off = icmp eq ptr %init, null
+  br i1 %off, label %out, label %begin
+begin:
+  %start = and i64 %addr, {OFFSET_MASK}
+  %end = add i64 %start, %bytes
+  %bit = shl i32 1, %lane
+  %iswrite0 = and i32 %flags, {WRITES}
+  %iswrite = icmp ne i32 %iswrite0, 0
+  br label %word
+word:
+  %at = phi i64 [ %start, %begin ], [ %stop, %next ]
+  %index = lshr i64 %at, 2
+  %above = add i64 %index, 1
+  %border = shl i64 %above, 2
+  %short = icmp ult i64 %end, %border
+  %stop = select i1 %short, i64 %end, i64 %border
+  br label %byte
+byte:
+  %b = phi i64 [ %at, %word ], [ %b2, %counted ]
+  %any = phi i1 [ false, %word ], [ %any2, %counted ]
+  %p = getelementptr i32, ptr %init, i64 %b
+  %m = load i32, ptr %p
+  br i1 %iswrite, label %set, label %test
+set:
+  %m2 = or i32 %m, %bit
+  store i32 %m2, ptr %p
+  br label %counted
+test:
+  br label %counted
+counted:
+  %has0 = and i32 %m, %bit
+  %has = icmp ne i32 %has0, 0
+  %any2 = or i1 %any, %has
+  %b2 = add i64 %b, 1
+  %more = icmp ult i64 %b2, %stop
+  br i1 %more, label %byte, label %judge
+judge:
+  %good = or i1 %any2, %iswrite
+  br i1 %good, label %next, label %bad
+bad:
+  %gap = sub i64 %at, %start
+  %here = add i64 %addr, %gap
+  %n = sub i64 %stop, %at
+  %n32 = trunc i64 %n to i32
+  call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.UNINITIALIZED}, i32 %site, i32 %bit, i64 %here, i32 %n32,
+                         i64 0, i64 0, i64 0)
+  br label %next
+next:
+  %again = icmp ult i64 %stop, %end
+  br i1 %again, label %word, label %out
+out:
+  ret void
+}}
+"""
