@@ -7,6 +7,7 @@ from judge.backends.cpu.ir import Instruction, Kernel, Target
 from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError
 from judge.backends.cpu.lowering.layout import EventKind, State, Status
 from judge.backends.cpu.lowering.values import Value, const_int
+from judge.backends.cpu.lowering.warp_ops import check_members
 
 BARRIER_RESULT = "barrier_result"
 """Opcode of the second half of a bar.red: what the opened barrier gives."""
@@ -110,6 +111,8 @@ def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
     if "warp" not in instruction.modifiers:
         raise lw.refuse(instruction)
     if lw.watch:
+        if instruction.sources:
+            check_members(lw, lw.read(instruction.sources[0], "i32"), None, together=False)
         lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.SYNC32)}")
 
 

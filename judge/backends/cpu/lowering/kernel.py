@@ -15,6 +15,7 @@ from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError, Regi
 from judge.backends.cpu.lowering.flow import EXIT, Block, is_barrier, split_blocks, written_registers
 from judge.backends.cpu.lowering.layout import PC_EXITED, PC_PARKED, PC_TOGETHER, Ctx, EventKind, State, Status
 from judge.backends.cpu.lowering.runtime import interface
+from judge.backends.cpu.lowering.undefined import Definedness, doubtful_registers
 from judge.backends.cpu.lowering.uniformity import Uniformity, analyze, apart
 from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem
 
@@ -86,6 +87,7 @@ class _KernelLowering:
             watch=watch,
         )
         self.b = self.lw.b
+        self.defined = Definedness(doubtful_registers(kernel, blocks) if watch else [], self.registers.state_bytes)
         self.guarded: dict[int, int] = {}
         self.resumed = {0}
         """Blocks a warp may go on at, all lanes together, after it waited or gave others a turn."""
@@ -102,7 +104,7 @@ class _KernelLowering:
         self.b.lines += body
         counters = 2 * len(self.blocks) + len(self.guarded)
         return LoweredKernel(
-            self._assemble(), self.registers.state_bytes, self.blocks, self.guarded, counters, self.uniformity
+            self._assemble(), self.defined.state_bytes, self.blocks, self.guarded, counters, self.uniformity
         )
 
     def _assemble(self) -> str:
@@ -242,6 +244,10 @@ class _KernelLowering:
                 break
             self._at_its_place(instruction)
             dirty.update(r.index for r in written_registers(instruction))
+        if is_barrier(last) or last.opcode in _TERMINATORS:
+            lw.index = block.end - 1
+            lw.guard = None
+            self.defined.before(lw, last)
         if is_barrier(last):
             self._barrier(block, last, dirty)
         elif last.opcode in _TERMINATORS:
@@ -269,7 +275,9 @@ class _KernelLowering:
                 condition = lw.b.binary("xor", condition, const_int(1, "i1"))
             lw.guard = condition
             self._count_guarded()
+        self.defined.before(lw, instruction)
         operation(lw, instruction)
+        self.defined.after(lw, instruction)
         lw.guard = None
 
     def _count(self, block: Block, bits: Value) -> None:

@@ -52,6 +52,7 @@ def interface() -> str:
         "declare void @judge_watch_uniform_read(ptr, ptr, i64, i64, i32, i32)",
         "declare void @judge_tick_warp(ptr, ptr, i64)",
         "declare void @judge_fence(ptr, ptr)",
+        "declare void @judge_members(ptr, ptr, i32, <32 x i32>, <32 x i32>, i32, i32)",
         "declare void @judge_fault(ptr, ptr, i32, i32, i32, i64, i32, i64, i64, i64)",
         "declare void @judge_printf(ptr, ptr, <32 x i64>, <32 x i64>, i32)",
         "declare float @judge_lg2_scalar(float)",

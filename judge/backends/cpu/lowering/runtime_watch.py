@@ -23,7 +23,7 @@ _MULTI = Cell.SAME_WARP | Cell.OTHER_WARPS
 
 
 def watch() -> str:
-    return "\n".join([_tick(), _conflict(), _watch(), _local()])
+    return "\n".join([_tick(), _conflict(), _watch(), _local(), _members()])
 
 
 def _tick() -> str:
@@ -133,7 +133,7 @@ who:
   %lanes = icmp ne i32 %lanes0, 0
   %reads = icmp eq i32 %role, 1
   %harmless = and i1 %reads, %many
-  br i1 %harmless, label %soft, label %compare
+  br i1 %harmless, label %no, label %compare
 compare:
   %samewarp = icmp eq i32 %v, %w
   br i1 %samewarp, label %inside, label %outside
@@ -474,6 +474,76 @@ bad:
 next:
   %again = icmp ult i64 %stop, %end
   br i1 %again, label %word, label %out
+out:
+  ret void
+}}
+"""
+
+
+def _members() -> str:
+    """A warp collective whose member mask is not simply "all, and all are here".
+
+    Each lane must be named by its own mask, no named lane may live elsewhere, and a lane may only read
+    (source) from one that takes part. together: 0 for a bar.warp.sync, where others may arrive later.
+    """
+    return f"""
+define void @judge_members(ptr %ctx, ptr %st, i32 %active, <32 x i32> %named, <32 x i32> %source, i32 %site,
+                           i32 %together) noinline {{
+entry:
+  %pl = getelementptr i8, ptr %st, i64 {State.LIVE32}
+  %live = load i32, ptr %pl
+  %own = shl <32 x i32> splat (i32 1), <{", ".join(f"i32 {i}" for i in range(32))}>
+  %self = and <32 x i32> %named, %own
+  %unnamed = icmp eq <32 x i32> %self, zeroinitializer
+  %unnamedbits = bitcast <32 x i1> %unnamed to i32
+  %outsiders = and i32 %unnamedbits, %active
+  %lane = call i32 @llvm.cttz.i32(i32 %active, i1 false)
+  %lane31 = and i32 %lane, 31
+  %mask = extractelement <32 x i32> %named, i32 %lane31
+  %mask64 = zext i32 %mask to i64
+  %active64 = zext i32 %active to i64
+  %any_out = icmp ne i32 %outsiders, 0
+  br i1 %any_out, label %tell_self, label %others
+tell_self:
+  %olane = call i32 @llvm.cttz.i32(i32 %outsiders, i1 true)
+  %omask = extractelement <32 x i32> %named, i32 %olane
+  %omask64 = zext i32 %omask to i64
+  call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.MASK_SELF}, i32 %site, i32 %outsiders, i64 0, i32 0,
+                         i64 %omask64, i64 %active64, i64 0)
+  br label %out
+others:
+  %wanted = icmp ne i32 %together, 0
+  br i1 %wanted, label %check, label %out
+check:
+  %away0 = xor i32 %active, -1
+  %away = and i32 %away0, %live
+  %av0 = insertelement <32 x i32> poison, i32 %away, i64 0
+  %av = shufflevector <32 x i32> %av0, <32 x i32> poison, <32 x i32> zeroinitializer
+  %missed = and <32 x i32> %named, %av
+  %waits = icmp ne <32 x i32> %missed, zeroinitializer
+  %waitbits = bitcast <32 x i1> %waits to i32
+  %waiting = and i32 %waitbits, %active
+  %cv0 = insertelement <32 x i32> poison, i32 %active, i64 0
+  %cv = shufflevector <32 x i32> %cv0, <32 x i32> poison, <32 x i32> zeroinitializer
+  %taking = and <32 x i32> %named, %cv
+  %source31 = and <32 x i32> %source, splat (i32 31)
+  %there = lshr <32 x i32> %taking, %source31
+  %bit = and <32 x i32> %there, splat (i32 1)
+  %nobody = icmp eq <32 x i32> %bit, zeroinitializer
+  %nobodybits = bitcast <32 x i1> %nobody to i32
+  %reading = and i32 %nobodybits, %active
+  %bad = or i32 %waiting, %reading
+  %isbad = icmp ne i32 %bad, 0
+  br i1 %isbad, label %tell, label %out
+tell:
+  %blane = call i32 @llvm.cttz.i32(i32 %bad, i1 true)
+  %bmask = extractelement <32 x i32> %named, i32 %blane
+  %bmask64 = zext i32 %bmask to i64
+  %bsource = extractelement <32 x i32> %source31, i32 %blane
+  %bsource64 = zext i32 %bsource to i64
+  call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.MASK_ABSENT}, i32 %site, i32 %bad, i64 0, i32 0,
+                         i64 %bmask64, i64 %active64, i64 %bsource64)
+  br label %out
 out:
   ret void
 }}

@@ -19,6 +19,7 @@ def shuffle(lw: Lowering, instruction: Instruction) -> None:
     mode = next(m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx"))
     value = b.splat(lw.read(instruction.sources[0], "i32"))
     distance, control = instruction.sources[1], instruction.sources[2]
+    named = lw.read(instruction.sources[3], "i32") if len(instruction.sources) > 3 else const_int(-1, "i32")
     destination = instruction.destinations[0]
     predicate = instruction.destinations[1] if len(instruction.destinations) > 1 else None
     if (
@@ -29,6 +30,7 @@ def shuffle(lw: Lowering, instruction: Instruction) -> None:
         and 0 <= distance.value < 32
     ):
         lanes = ", ".join(f"i32 {lane ^ distance.value}" for lane in range(32))
+        check_members(lw, named, Value(f"<{lanes}>", "i32", True))
         result = b.assign(f"shufflevector {value.typed}, <32 x i32> poison, <32 x i32> <{lanes}>", "i32", True)
         lw.write(destination, result)
         if predicate is not None:
@@ -55,9 +57,33 @@ def shuffle(lw: Lowering, instruction: Instruction) -> None:
         source = b.binary("or", kept, b.binary("and", amount, inverse))
         inside = b.icmp("sle", source, max_lane)
     source = b.splat(b.select(inside, source, lane))
+    check_members(lw, named, source)
     lw.write(destination, _permute(lw, value, source))
     if predicate is not None:
         lw.write(predicate, b.splat(inside))
+
+
+def check_members(lw: Lowering, named: Value, source: Value | None, *, together: bool = True) -> None:
+    """Tell of member masks that do not fit the lanes at this instruction.
+
+    source: the lane each one reads from; None for its own. The hot case, all lanes named and here, is one compare.
+    """
+    if not lw.watch:
+        return
+    b = lw.b
+    _, active = lw.active()
+    name = b.fresh()[1:]
+    if named.vec:
+        b.emit(f"br label %odd_{name}")
+    else:
+        whole = b.icmp("eq", b.binary("and", named, Value(active, "i32")), const_int(-1, "i32"))
+        b.emit(f"br i1 {whole.text}, label %even_{name}, label %odd_{name}")
+    b.label(f"odd_{name}")
+    lanes = b.splat(source) if source is not None else lw.lanes("i32")
+    operands = (f"i32 {active}", b.splat(named).typed, lanes.typed, f"i32 {lw.index}", f"i32 {int(together)}")
+    b.call("void", "judge_members", "ptr %ctx", "ptr %st", *operands)
+    b.emit(f"br label %even_{name}")
+    b.label(f"even_{name}")
 
 
 def _permute(lw: Lowering, value: Value, source: Value) -> Value:
@@ -99,6 +125,7 @@ def _members(lw: Lowering, operand_index: int, instruction: Instruction) -> Valu
     """Lanes that take part: those active that the member mask names."""
     _, active = lw.active()
     named = lw.read(instruction.sources[operand_index], "i32")
+    check_members(lw, named, None)
     return lw.b.binary("and", Value(active, "i32"), named)
 
 

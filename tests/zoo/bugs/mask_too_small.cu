@@ -1,0 +1,6 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  float x = i < n ? in[i] : 0.f;
+  x += __shfl_xor_sync(0x1f, x, 16);  // BUG divergent_barrier
+  if (i < n) out[i] = x;
+}

@@ -1,0 +1,11 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ float tile[64];
+  float sum = 0.f;
+  for (int first = 0; first < 192; first += 64) {
+    tile[threadIdx.x] = in[first + threadIdx.x];  // BUG race
+    __syncthreads();
+    for (int k = 0; k < 64; ++k) sum += tile[k];  // OTHER
+  }
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) out[i] = sum;
+}
