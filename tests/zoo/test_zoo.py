@@ -13,10 +13,13 @@ def test_a_planted_bug_is_found_at_its_line(specimen: Specimen):
     findings = examine(specimen)
     told = findings.mild if specimen.mild else findings.proved
     found = [(d.kind.value, d.line) for d in told]
-    assert (specimen.kind, specimen.line) in found, (found, [d.message for d in findings.diagnoses], findings.message)
-    assert set(found) == {(specimen.kind, specimen.line)}, [d.message for d in told]
-    if specimen.other is not None:
-        assert f"line {specimen.other}" in told[0].message
+    places = {(specimen.kind, line) for line in (specimen.line, specimen.other) if line is not None}
+    assert found, (findings.verdict, findings.message)
+    # Which side of a race is seen first depends on the schedule; its sentence names the other line.
+    assert set(found) <= places, [d.message for d in told]
+    if specimen.other is not None and len(found) == 1:
+        there = specimen.other if told[0].line == specimen.line else specimen.line
+        assert f"line {there}" in told[0].message
 
 
 @pytest.mark.parametrize("specimen", RIGHT, ids=[s.path.stem for s in RIGHT])

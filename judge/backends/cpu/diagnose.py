@@ -11,34 +11,15 @@ from dataclasses import dataclass
 
 from judge.backends.base import BufferLabel
 from judge.backends.cpu import ir
-from judge.backends.cpu.addresses import (
-    MODULE_SLOT,
-    NULL_SLOT,
-    OFFSET_MASK,
-    SLOT_SHIFT,
-    split,
-)
+from judge.backends.cpu.addresses import MODULE_SLOT, OFFSET_MASK, SLOT_SHIFT, split
 from judge.backends.cpu.events import AccessEvent, Party
+from judge.backends.cpu.sentences import OtherSide, Place, tell
 from judge.records import Diagnosis, DiagnosisKind
 
+_WIDTH = {"": 0, "warp": 1, "block": 2, "grid": 3}
+"""Of several races at one pair of lines the one between the most distant threads says what is needed."""
+
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".inl")
-_VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
-_INT_SPAN = 1 << 32
-
-
-@dataclass(frozen=True)
-class Place:
-    """Memory an address belongs to, in the user's words.
-
-    offset: byte offset from its start, negative before it. element_bytes and shape: as the user sees it.
-    """
-
-    name: str
-    words: str
-    offset: int
-    size: int
-    element_bytes: int
-    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -65,17 +46,39 @@ def diagnose(
     source_name: the submission's file name in locations; without it every file that is no header counts.
     """
     scene = _Scene(module, source.splitlines(), labels, source_name)
-    sites: dict[tuple[DiagnosisKind, int | None, int, str | None, str, bool], Diagnosis] = {}
-    for event in events:
-        line = _line_of(module.kernels[event.kernel], event.instruction, source_name)
+    sites: dict[tuple[DiagnosisKind, int, str | None, str, bool], Diagnosis] = {}
+    widths: dict[tuple[DiagnosisKind, int, str | None, str, bool], int] = {}
+    racing: dict[tuple[str | None, int], tuple[int, int]] = {}
+    for event in sorted(events, key=lambda e: e.warning):
+        kernel = module.kernels[event.kernel]
+        line = _line_of(kernel, event.instruction, source_name)
         diagnosis = _describe(event, line, scene)
         place = line if line is not None else event.instruction
-        key = (diagnosis.kind, line, place, diagnosis.buffer, event.action, event.warning)
+        key = (diagnosis.kind, place, diagnosis.buffer, event.action, event.warning)
+        if event.kind is DiagnosisKind.RACE and event.other is not None:
+            # The two sides of a race find each other; the one seen first speaks for both.
+            met = _line_of(kernel, event.other.instruction, source_name)
+            other_place = met if met is not None else event.other.instruction or 0
+            pair = racing.setdefault((diagnosis.buffer, place), (place, other_place))
+            racing.setdefault((diagnosis.buffer, other_place), pair)
+            key = (diagnosis.kind, pair[0], diagnosis.buffer, "", event.warning)
         known = sites.get(key)
         if known is not None:
-            diagnosis = known.model_copy(update={"occurrences": known.occurrences + event.count})
+            wider = _WIDTH[event.other.scope if event.other else ""] > widths[key]
+            speaks = diagnosis if wider else known
+            diagnosis = speaks.model_copy(update={"occurrences": known.occurrences + event.count})
+        widths[key] = max(widths.get(key, 0), _WIDTH[event.other.scope if event.other else ""])
         sites[key] = diagnosis
-    return list(sites.values())
+    return [d for d in sites.values() if not _follows_from_race(d, racing)]
+
+
+def _follows_from_race(diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]]) -> bool:
+    """Whoever reads too early in a race reads what nobody has written yet: that is the race again."""
+    if diagnosis.kind is DiagnosisKind.UNINITIALIZED and diagnosis.line is not None:
+        return (diagnosis.buffer, diagnosis.line) in racing
+    return diagnosis.kind is DiagnosisKind.RACE and diagnosis.warning and (diagnosis.buffer, diagnosis.line) in {
+        (buffer, line) for (buffer, line), pair in racing.items() if pair[0] != line
+    }
 
 
 def source_line(
@@ -111,160 +114,27 @@ def _text_of(lines: Sequence[str], line: int | None) -> str | None:
 def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
     kernel = scene.module.kernels[event.kernel]
     place = _place_of(event, kernel, scene) if event.space else None
-    who = f"thread {_triple(event.thread)} of block {_triple(event.block)}"
-    other = _other_words(event.other, kernel, scene.source_name)
-    kind, message, hint = _words(event, place, who, other)
+    told = tell(event, place, _other_side(event.other, kernel, scene.source_name))
     return Diagnosis(
-        kind=kind,
-        message=message[0].upper() + message[1:],
+        kind=told.kind,
+        message=told.message[0].upper() + told.message[1:],
         line=line,
         source=_text_of(scene.lines, line),
         kernel=readable_name(kernel.name),
         block=event.block,
         thread=event.thread,
         buffer=place.name if place else None,
-        index=_index_of(place),
+        index=place.index if place else None,
         occurrences=event.count,
-        hint=hint,
+        hint=told.hint,
         warning=event.warning,
     )
 
 
-def _words(event: AccessEvent, place: Place | None, who: str, other: str) -> tuple[DiagnosisKind, str, str | None]:
-    """(kind, sentence, hint) of an event."""
-    detail = f": {event.detail}" if event.detail else ""
-    match event.kind:
-        case DiagnosisKind.OUT_OF_BOUNDS:
-            return _out_of_bounds(event, place, who)
-        case DiagnosisKind.MISALIGNED:
-            where = f"byte {place.offset} of {place.words}" if place else f"address {event.address:#x}"
-            sentence = f"{who} {_verb(event)} {event.size} bytes at {where}, which is not a multiple of {event.size}."
-            return (
-                event.kind,
-                sentence,
-                "A vector access such as float4 needs an address aligned to the whole vector; check the index and "
-                "the row length, or load single elements.",
-            )
-        case DiagnosisKind.UNINITIALIZED:
-            where = f"{_element(place)} of {place.words}" if place else "a variable"
-            return (
-                event.kind,
-                f"{who} reads {where} before anything was written there{detail}.",
-                "Give it a value on every path; if another thread writes it, a barrier must lie between.",
-            )
-        case DiagnosisKind.RACE:
-            where = f"{_element(place)} of {place.words}" if place else "the same address"
-            action = event.action or "access"
-            return (
-                event.kind,
-                f"{who} and {other} touch {where} with nothing that orders them ({action} here).",
-                "Put __syncthreads() between the two accesses, or make both atomic.",
-            )
-        case DiagnosisKind.DIVERGENT_BARRIER:
-            return (
-                event.kind,
-                f"{who} waits at this barrier while {other or 'other threads of its block'} do not come to it{detail}.",
-                "Every thread of the block must reach the same __syncthreads(); move it out of the if or loop. "
-                "A warp-level call must name only lanes that execute it.",
-            )
-        case DiagnosisKind.DEADLOCK:
-            return (
-                event.kind,
-                f"{who} waits for ever: no other thread of its block can run any more{detail}.",
-                "Some threads wait at a barrier that the others never reach; let all of them reach it.",
-            )
-        case DiagnosisKind.ASSERT:
-            return event.kind, f"{who} failed an assertion{detail}.", None
-        case DiagnosisKind.TRAP:
-            return event.kind, f"{who} stopped the kernel with a trap{detail}.", None
-        case _:
-            return event.kind, f"{event.kind.value.replace('_', ' ')} by {who}{detail}.", None
-
-
-def _out_of_bounds(event: AccessEvent, place: Place | None, who: str) -> tuple[DiagnosisKind, str, str | None]:
-    begin = f"{who} {_verb(event)} {event.size} byte{'s' if event.size != 1 else ''}"
-    if place is None:
-        if split(event.address)[0] == NULL_SLOT:
-            return (
-                event.kind,
-                f"{begin} through a null pointer (address {event.address:#x}).",
-                "A pointer argument is null or was never set; check the arguments of the launch line.",
-            )
-        return (
-            event.kind,
-            f"{begin} at address {event.address:#018x}, which lies in no buffer.",
-            "The pointer was never set, or arithmetic on it overflowed.",
-        )
-    if place.size == 0:
-        return event.kind, f"{begin} of {place.words}, which has no bytes.", "Give the launch enough shared bytes."
-    distance = _distance(place, event.size)
-    wrapped = _wrapped_offset(place)
-    if wrapped is not None:
-        return (
-            DiagnosisKind.INT_OVERFLOW_ADDRESS,
-            f"{begin} of {place.words}, {distance}; the index overflowed 32 bits (element "
-            f"{wrapped // place.element_bytes} was meant).",
-            "Compute the index in 64 bits: cast one factor to size_t or long long.",
-        )
-    hints = {
-        "shared": "Check the index against the array's size, and the shared bytes of the launch line.",
-        "local": "Check the loop bound against the array's size.",
-    }
-    guard = "Guard the access with the size: the last block is usually only partly filled."
-    return event.kind, f"{begin} of {place.words}, {distance}{_extent(place)}.", hints.get(event.space, guard)
-
-
-def _verb(event: AccessEvent) -> str:
-    return _VERBS.get(event.action, "accesses")
-
-
-def _distance(place: Place, size: int) -> str:
-    """How far outside the place the access lies, counted in elements."""
-    unit = place.element_bytes
-    if place.offset < 0:
-        return _count(-(place.offset // unit), "element") + " before its start"
-    if place.offset < place.size:
-        inside = place.size - place.offset
-        return f"{size - inside} of them past its end"
-    return _count((place.offset - place.size) // unit + 1, "element") + " past its end"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _extent(place: Place) -> str:
-    elements = place.size // place.element_bytes
-    if len(place.shape) > 1:
-        return f" (shape {'x'.join(map(str, place.shape))}, {_count(elements, 'element')})"
-    return f" ({_count(elements, 'element')} of {_count(place.element_bytes, 'byte')})"
-
-
-def _element(place: Place) -> str:
-    index = _index_of(place)
-    return "element [" + "][".join(map(str, index)) + "]" if index else f"byte {place.offset}"
-
-
-def _wrapped_offset(place: Place) -> int | None:
-    """The byte offset meant when a 32-bit index wrapped around; None when that explains nothing."""
-    for meant in (place.offset + _INT_SPAN * place.element_bytes, place.offset + _INT_SPAN):
-        if place.offset < 0 and 0 <= meant < place.size:
-            return meant
-    return None
-
-
-def _index_of(place: Place | None) -> tuple[int, ...] | None:
-    """Index in the place's own shape when inside it, else the flat element number."""
-    if place is None:
+def _other_side(other: Party | None, kernel: ir.Kernel, source_name: str | None) -> OtherSide | None:
+    if other is None:
         return None
-    flat = place.offset // place.element_bytes
-    if not 0 <= place.offset < place.size or not place.shape:
-        return (flat,)
-    index = []
-    for extent in reversed(place.shape):
-        index.append(flat % extent)
-        flat //= extent
-    return tuple(reversed(index))
+    return OtherSide(other, _line_of(kernel, other.instruction, source_name))
 
 
 def _place_of(event: AccessEvent, kernel: ir.Kernel, scene: _Scene) -> Place | None:
@@ -331,18 +201,6 @@ def _variable_place(
         unit = 1
     name = readable_name(owner.name)
     return Place(name, f"{words} {name}", offset - owner.offset, owner.size, unit, (owner.size // unit,))
-
-
-def _other_words(other: Party | None, kernel: ir.Kernel, source_name: str | None) -> str:
-    if other is None:
-        return ""
-    line = _line_of(kernel, other.instruction, source_name)
-    where = f" ({other.action} at line {line})" if line is not None else f" ({other.action})"
-    return f"thread {_triple(other.thread)} of block {_triple(other.block)}{where}"
-
-
-def _triple(coordinates: tuple[int, int, int]) -> str:
-    return "({}, {}, {})".format(*coordinates)
 
 
 def readable_name(symbol: str) -> str:

@@ -17,12 +17,14 @@ class Party:
     """The other side of a fault between two threads (a race, a barrier met at another place).
 
     instruction: index in Kernel.instructions, or None where it is not known.
+    scope: what the two have in common at most: "warp", "block" or "grid".
     """
 
     instruction: int | None
     block: Coordinates
     thread: Coordinates
     action: str = "write"
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -534,7 +534,9 @@ def _race_party(launch: _Launch, record: Any, kind: EventKind, thread: Coordinat
     known = cta >= 0 and cta != int(record["cta"])
     if other == thread and not known and cell.several:
         other = launch.thread_of(0, 1 if launch.threads > 1 and thread == (0, 0, 0) else 0)
-    return Party(cell.site, block, other, _RACES[kind])
+    near = cell.thread // 32 == int(record["warp"]) and not cell.other_warps
+    scope = "grid" if known else "warp" if near else "block"
+    return Party(cell.site, block, other, _RACES[kind], scope)
 
 
 _MILD = {1: "same value", 2: "collective"}
@@ -565,6 +567,7 @@ def _met_between_contexts(launch: _Launch, contexts: list[_Context]) -> list[Acc
                     launch.block_of(met.first_cta),
                     launch.thread_of(met.first.thread // 32, met.first.thread % 32),
                     "write",
+                    "grid",
                 ),
                 detail=_MILD[1] if met.harmless else "",
                 warning=met.harmless,
@@ -605,7 +608,7 @@ def _access_event(
         int(record["site"]),
         block,
         thread,
-        action=action,
+        action="self" if kind is EventKind.MASK_SELF else action,
         space=space,
         address=address if space == "global" else offset,
         size=int(record["size"]),

@@ -77,11 +77,12 @@ class WatchTable:
 
 @dataclass(frozen=True)
 class Access:
-    """What a cell says. thread: linear in its block. several: other threads did the same."""
+    """What a cell says. thread: linear in its block. several: other threads did the same; some of another warp."""
 
     site: int
     thread: int
     several: bool
+    other_warps: bool
 
 
 def read_cell(cell: int) -> Access:
@@ -89,6 +90,7 @@ def read_cell(cell: int) -> Access:
         site=cell >> Cell.SITE_SHIFT & 0xFFFFF,
         thread=cell & Cell.THREAD_MASK,
         several=bool(cell & (Cell.SAME_WARP | Cell.OTHER_WARPS)),
+        other_warps=bool(cell & Cell.OTHER_WARPS),
     )
 
 

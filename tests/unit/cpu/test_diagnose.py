@@ -66,20 +66,21 @@ def test_past_the_end_names_line_thread_buffer_and_distance():
     assert (diagnosis.line, diagnosis.source) == (3, "a[threadIdx.x] = 1;")
     assert (diagnosis.kernel, diagnosis.block, diagnosis.thread) == ("k", (3, 0, 0), (7, 1, 0))
     assert (diagnosis.buffer, diagnosis.index) == ("K", (162,))
-    assert "writes 4 bytes of K, 3 elements past its end (shape 2x10x8, 160 elements)" in diagnosis.message
+    assert "writes 4 bytes of K at element 162 (its elements are 0 to 159, shape 2x10x8)" in diagnosis.message
     assert diagnosis.hint
 
 
 def test_index_inside_is_in_the_shape_of_the_buffer():
     diagnosis = _one(_event(kind=DiagnosisKind.UNINITIALIZED, address=slot_base(SLOT) + 4 * (80 + 2 * 8 + 5)))
     assert diagnosis.index == (1, 2, 5)
-    assert "element [1][2][5] of K" in diagnosis.message
+    assert "reads K[1][2][5], which nothing was written to" in diagnosis.message
 
 
 def test_before_the_start_belongs_to_the_buffer_whose_tag_was_borrowed_from():
     diagnosis = _one(_event(address=slot_base(SLOT) - 4))
     assert (diagnosis.buffer, diagnosis.index) == ("K", (-1,))
-    assert "1 element before its start" in diagnosis.message
+    assert "of K at element -1 (its elements are 0 to 159" in diagnosis.message
+    assert "negative" in diagnosis.hint
 
 
 def test_an_access_across_the_end_counts_the_bytes_outside():
@@ -108,7 +109,7 @@ def test_shared_names_the_array_and_its_own_index():
     assert (diagnosis.buffer, diagnosis.index) == ("other", (8,))
     diagnosis = _one(_event(space="shared", address=96 + 40, limit=128), dynamic=True)
     assert diagnosis.buffer == "smem"
-    assert "3 elements past its end (8 elements of 4 bytes)" in diagnosis.message
+    assert "at element 10 (its elements are 0 to 7)" in diagnosis.message
 
 
 def test_shared_without_bytes_says_so():
@@ -132,7 +133,7 @@ def test_a_race_names_both_threads_and_lines():
     other = Party(0, (3, 0, 0), (9, 0, 0), "read")
     diagnosis = _one(_event(kind=DiagnosisKind.RACE, space="shared", address=8, other=other))
     assert "(7, 1, 0)" in diagnosis.message
-    assert "thread (9, 0, 0) of block (3, 0, 0) (read at line 3)" in diagnosis.message
+    assert "which thread (9, 0, 0) reads at line 3; no barrier lies between" in diagnosis.message
     assert diagnosis.index == (2,)
 
 
