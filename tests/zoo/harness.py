@@ -6,8 +6,8 @@ A file of tests/zoo/bugs or tests/zoo/right defines
 
 with `in` n floats (values 1..n), `out` and `ws` n floats that nobody has written. Its first lines may say
 
-    // launch <<<4, 64>>> n=250          grid and block as integers or (x, y, z); shared=BYTES adds dynamic shared memory
-    // warnings 1                        how many warnings a right kernel gets
+    // launch <<<4, 64>>> n=250      grid and block are integers or (x, y, z); shared=BYTES: dynamic shared memory
+    // warnings 1                    how many warnings a right kernel gets
 
 A bug's line ends in `// BUG kind`, with the kind of the diagnosis; the other line of a race may end in
 `// OTHER`. A kind with a question mark (`race?`) stands for a warning.
@@ -27,9 +27,7 @@ from judge.backends.cpu.device import SOURCE_NAME, CpuDevice
 from judge.records import Diagnosis
 
 ZOO = Path(__file__).parent
-LAUNCH = re.compile(
-    r"// launch <<<\s*(\([^)]*\)|\d+)\s*,\s*(\([^)]*\)|\d+)\s*>>>(?:\s+n=(\d+))?(?:\s+shared=(\d+))?"
-)
+LAUNCH = re.compile(r"// launch <<<\s*(\([^)]*\)|\d+)\s*,\s*(\([^)]*\)|\d+)\s*>>>(?:\s+n=(\d+))?(?:\s+shared=(\d+))?")
 MARK = re.compile(r"// BUG (\w+)(\??)")
 
 

@@ -18,12 +18,15 @@ from judge.backends.cpu.executor import JitExecutor, LaunchResult
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.context import NotEmulatedError
 from judge.backends.cpu.lowering.jit import engine, host_features
+from judge.backends.cpu.lowering.layout import CtaShape
 from judge.backends.cpu.memory import DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.link import load
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"
+PLANNER_PREFIX = "judge_plan_"
+"""How the kernels begin that compute geometry and arguments; they run as one thread."""
 
 _FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
 
@@ -58,13 +61,18 @@ class CpuDevice:
             raise DeviceFault("compile_error", f"{place}{error}") from error
         for name in module.kernels:
             try:
-                self.executor.lower(module, name, one_dimensional=True)
+                self.executor.lower(module, name, shape=self._expected_shape(name))
             except NotEmulatedError as error:
                 place = f"line {error.location.line}: " if error.location is not None else ""
                 raise DeviceFault("compile_error", f"{place}not emulated: {error}, needs a GPU") from error
         self._module = module
         self._source = source
         self.release_all()
+
+    @staticmethod
+    def _expected_shape(kernel: str) -> CtaShape:
+        """What a kernel will most likely be launched with: only a guess, so that its code is made once."""
+        return CtaShape.SINGLE if kernel.startswith(PLANNER_PREFIX) else CtaShape.LINE
 
     def attributes(self, kernel: str) -> KernelAttributes:
         """Raises KeyError when the module has no such kernel."""

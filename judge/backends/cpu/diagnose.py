@@ -76,9 +76,12 @@ def _follows_from_race(diagnosis: Diagnosis, racing: Mapping[tuple[str | None, i
     """Whoever reads too early in a race reads what nobody has written yet: that is the race again."""
     if diagnosis.kind is DiagnosisKind.UNINITIALIZED and diagnosis.line is not None:
         return (diagnosis.buffer, diagnosis.line) in racing
-    return diagnosis.kind is DiagnosisKind.RACE and diagnosis.warning and (diagnosis.buffer, diagnosis.line) in {
-        (buffer, line) for (buffer, line), pair in racing.items() if pair[0] != line
-    }
+    return (
+        diagnosis.kind is DiagnosisKind.RACE
+        and diagnosis.warning
+        and (diagnosis.buffer, diagnosis.line)
+        in {(buffer, line) for (buffer, line), pair in racing.items() if pair[0] != line}
+    )
 
 
 def source_line(

@@ -40,6 +40,7 @@ from judge.backends.cpu.lowering.layout import (
     PC_PARKED,
     PC_TOGETHER,
     WARNING,
+    CtaShape,
     Ctx,
     EventKind,
     Status,
@@ -121,8 +122,8 @@ class JitExecutor:
     def __init__(self, threads: int = 0, *, watch: bool = True) -> None:
         self.threads = threads or len(os.sched_getaffinity(0))
         self.watch = watch
-        self._lowered: dict[tuple[int, str, bool], LoweredKernel] = {}
-        self._compiled: dict[tuple[int, str, bool], _Compiled] = {}
+        self._lowered: dict[tuple[int, str, CtaShape], LoweredKernel] = {}
+        self._compiled: dict[tuple[int, str, CtaShape], _Compiled] = {}
         self._kernels: dict[tuple[int, str], ir.Kernel] = {}
         self._modules: list[ir.Module] = []
 
@@ -134,13 +135,13 @@ class JitExecutor:
             self._kernels[key] = split_barrier_reductions(module.kernels[name])
         return self._kernels[key]
 
-    def lower(self, module: ir.Module, name: str, *, one_dimensional: bool) -> LoweredKernel:
-        """The LLVM text of a kernel for CTAs of one dimension, or of any. Raises NotEmulatedError."""
-        key = (id(module), name, one_dimensional)
+    def lower(self, module: ir.Module, name: str, *, shape: CtaShape) -> LoweredKernel:
+        """The LLVM text of a kernel for CTAs of a shape. Raises NotEmulatedError."""
+        key = (id(module), name, shape)
         if key not in self._lowered:
             self._lowered[key] = lower_kernel(
                 self.kernel(module, name),
-                one_dimensional=one_dimensional,
+                shape=shape,
                 masked_stores=host_features().masked_stores,
                 watch=self.watch,
             )
@@ -168,7 +169,7 @@ class JitExecutor:
         """
         code = self.kernel(module, kernel)
         result = LaunchResult()
-        compiled = self._compile(module, code, block[1] == 1 and block[2] == 1, result)
+        compiled = self._compile(module, code, CtaShape.of(block), result)
         launch = _Launch(module, code, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
         launch.watch = self.watch
         launch.talks = any(i.opcode in ("atom", "red") or is_strong(i) for i in code.instructions)
@@ -181,12 +182,12 @@ class JitExecutor:
         _collect(result, launch, contexts, status)
         return result
 
-    def _compile(self, module: ir.Module, kernel: ir.Kernel, one_dimensional: bool, result: LaunchResult) -> _Compiled:
-        key = (id(module), kernel.name, one_dimensional)
+    def _compile(self, module: ir.Module, kernel: ir.Kernel, shape: CtaShape, result: LaunchResult) -> _Compiled:
+        key = (id(module), kernel.name, shape)
         known = self._compiled.get(key)
         if known is None:
             started = time.perf_counter()
-            lowered = self.lower(module, kernel.name, one_dimensional=one_dimensional)
+            lowered = self.lower(module, kernel.name, shape=shape)
             result.translate_seconds = time.perf_counter() - started
             started = time.perf_counter()
             known = _Compiled(lowered, engine().compile(lowered.text))
@@ -497,7 +498,7 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
     kind = EventKind(int(record["kind"]) & ~WARNING)
     block = launch.block_of(int(record["cta"]))
     thread = launch.thread_of(int(record["warp"]), int(record["lane"]))
-    diagnosis, action = _KINDS[kind]
+    diagnosis, _ = _KINDS[kind]
     if kind is EventKind.DIVERGENT_BARRIER:
         here, there = (_barrier_before(launch, int(record[f"data{k}"])) for k in (1, 0))
         return AccessEvent(

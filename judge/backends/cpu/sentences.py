@@ -146,8 +146,8 @@ def _race(event: AccessEvent, place: Place | None, who: str, other: OtherSide | 
         "warp need not run in step.",
         "block": "Put __syncthreads() between the two accesses. In a loop, one barrier after filling shared memory and "
         "one before it is filled again.",
-        "grid": "Let each block write elements of its own, use atomics, or hand results on from one launch to the next. "
-        "A block that goes on after an atomic needs __threadfence() before it, where the data were written.",
+        "grid": "Let each block write elements of its own, use atomics, or hand results to a second launch. Data that "
+        "an atomic announces need a __threadfence() between their write and the atomic.",
     }
     if not event.warning:
         return Told(event.kind, f"{begin}; {missing}.", hints[party.scope or "block"])

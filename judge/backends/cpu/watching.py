@@ -139,8 +139,10 @@ def _pairs(slot: int, writer: SlotWatch, second: SlotWatch, *, writes_both: bool
     if not words.size:
         return
     ctas = second.write_ctas if writes_both else second.read_ctas
-    assert writer.write_ctas is not None and ctas is not None
-    assert writer.values is not None and second.values is not None
+    assert writer.write_ctas is not None
+    assert ctas is not None
+    assert writer.values is not None
+    assert second.values is not None
     groups: dict[tuple[int, int, bool], list[int]] = {}
     shift, low = np.uint64(Cell.SITE_SHIFT), np.uint64(0xFFFFF)
     sites = np.stack([w[words] >> shift & low, o[words] >> shift & low], axis=1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Location, Operand, Register, Special, Symbol
-from judge.backends.cpu.lowering.layout import STRONG_SITE, Ctx, State
+from judge.backends.cpu.lowering.layout import STRONG_SITE, CtaShape, Ctx, State
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
 
@@ -76,14 +76,14 @@ class Lowering:
         registers: Registers,
         *,
         masked_stores: bool,
-        one_dimensional: bool,
+        shape: CtaShape,
         watch: bool,
     ) -> None:
         self.kernel = kernel
         self.uniformity = uniformity
         self.registers = registers
         self.masked_stores = masked_stores
-        self.one_dimensional = one_dimensional
+        self.shape = shape
         self.b = Builder()
         self.values: dict[int, Value] = {}
         self.mask = const_int(1, "i1")
@@ -276,7 +276,7 @@ class Lowering:
         if name in ("tid.x", "tid.y", "tid.z"):
             return self._thread_id("xyz".index(name[-1]))
         if name == "laneid":
-            return self.lanes("i32")
+            return self.lanes("i32") if self.shape is not CtaShape.SINGLE else const_int(0, "i32")
         if name.startswith("lanemask_"):
             return self._lane_mask(name.removeprefix("lanemask_"))
         if name in ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
@@ -304,8 +304,10 @@ class Lowering:
 
     def _thread_id(self, axis: int) -> Value:
         b = self.b
+        if self.shape is CtaShape.SINGLE:
+            return const_int(0, "i32")
         warp = b.load(b.offset("%st", State.WARP32), "i32")
-        if self.one_dimensional:
+        if self.shape is CtaShape.LINE:
             if axis:
                 return const_int(0, "i32")
             return b.binary("add", b.binary("shl", warp, const_int(5, "i32")), self.lanes("i32"))
@@ -323,6 +325,8 @@ class Lowering:
         }
         if kind not in table:
             raise NotEmulatedError(f"special register %lanemask_{kind}")
+        if self.shape is CtaShape.SINGLE:
+            return const_int(table[kind][0], "i32")
         return Value("<" + ", ".join(f"i32 {v & 0xFFFFFFFF}" for v in table[kind]) + ">", "i32", True)
 
     def _clock(self, name: str) -> Value:

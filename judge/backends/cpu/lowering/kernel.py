@@ -13,7 +13,16 @@ from judge.backends.cpu.ir import Immediate, Instruction, Kernel
 from judge.backends.cpu.lowering import arithmetic, calls, conversion, floats, memory_ops, moves, warp_ops
 from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError, Registers
 from judge.backends.cpu.lowering.flow import EXIT, Block, is_barrier, split_blocks, written_registers
-from judge.backends.cpu.lowering.layout import PC_EXITED, PC_PARKED, PC_TOGETHER, Ctx, EventKind, State, Status
+from judge.backends.cpu.lowering.layout import (
+    PC_EXITED,
+    PC_PARKED,
+    PC_TOGETHER,
+    CtaShape,
+    Ctx,
+    EventKind,
+    State,
+    Status,
+)
 from judge.backends.cpu.lowering.runtime import interface
 from judge.backends.cpu.lowering.undefined import Definedness, doubtful_registers
 from judge.backends.cpu.lowering.uniformity import Uniformity, analyze, apart
@@ -51,14 +60,14 @@ class LoweredKernel:
 ENTRY_PC = PC_TOGETHER
 
 
-def lower_kernel(kernel: Kernel, *, one_dimensional: bool, masked_stores: bool, watch: bool) -> LoweredKernel:
-    """watch: with code that finds races and uninitialised reads, next to bounds and alignment.
+def lower_kernel(kernel: Kernel, *, shape: CtaShape, masked_stores: bool, watch: bool) -> LoweredKernel:
+    """shape: of the CTAs it will be launched with. watch: find races and uninitialised reads, next to bounds.
 
     Raises NotEmulatedError for an instruction the CPU backend does not have.
     """
     blocks = split_blocks(kernel)
-    uniformity = analyze(kernel, blocks, one_dimensional=one_dimensional)
-    return _KernelLowering(kernel, blocks, uniformity, one_dimensional, masked_stores, watch).lower()
+    uniformity = analyze(kernel, blocks, shape=shape)
+    return _KernelLowering(kernel, blocks, uniformity, shape, masked_stores, watch).lower()
 
 
 class _KernelLowering:
@@ -67,7 +76,7 @@ class _KernelLowering:
         kernel: Kernel,
         blocks: list[Block],
         uniformity: Uniformity,
-        one_dimensional: bool,
+        shape: CtaShape,
         masked_stores: bool,
         watch: bool,
     ) -> None:
@@ -83,7 +92,7 @@ class _KernelLowering:
             uniformity,
             self.registers,
             masked_stores=masked_stores,
-            one_dimensional=one_dimensional,
+            shape=shape,
             watch=watch,
         )
         self.b = self.lw.b
@@ -96,7 +105,7 @@ class _KernelLowering:
         for block in self.blocks:
             self._block(block, together=True)
         self.lw.uniformity = apart(self.kernel, self.uniformity)
-        for block in self.blocks:
+        for block in self._parting:
             self._block(block, together=False)
         body, self.b.lines = self.b.lines, []
         self.lw.whole_warp = False
@@ -106,6 +115,11 @@ class _KernelLowering:
         return LoweredKernel(
             self._assemble(), self.defined.state_bytes, self.blocks, self.guarded, counters, self.uniformity
         )
+
+    @property
+    def _parting(self) -> list[Block]:
+        """Blocks that also need the version for lanes that run apart: a single thread never does."""
+        return [] if self.lw.shape is CtaShape.SINGLE else self.blocks
 
     def _assemble(self) -> str:
         declarations = {*self.b.declarations}
@@ -137,7 +151,7 @@ class _KernelLowering:
         b.emit("%waitmin = call i32 @llvm.vector.reduce.umin.v32i32(<32 x i32> %others)")
         self._state_store(State.MASK32, "%groupbits")
         self._state_store(State.WAIT_MIN32, "%waitmin")
-        places = [f"i32 {b_.number}, label %at_{b_.number}" for b_ in self.blocks]
+        places = [f"i32 {b_.number}, label %at_{b_.number}" for b_ in self._parting]
         places += [f"i32 {number | PC_TOGETHER}, label %t_{number}" for number in sorted(self.resumed)]
         b.emit(f"switch i32 %chosen, label %idle [ {' '.join(places)} ]")
         b.label("idle")
@@ -145,7 +159,7 @@ class _KernelLowering:
         b.emit(f"%idle_status = select i1 %gone, i32 {Status.DONE}, i32 {Status.PARKED}")
         b.emit("ret i32 %idle_status")
         meetings = self.uniformity.meetings | {b_.number for b_ in self.blocks if self._follows_barrier(b_)}
-        for block in self.blocks:
+        for block in self._parting:
             b.label(f"at_{block.number}")
             if block.number in meetings:
                 self._rejoin(block)
@@ -338,6 +352,8 @@ class _KernelLowering:
                 leaving, staying, target = (yes, no, other) if taken == EXIT else (no, yes, taken)
                 self._set_pcs(leaving.text, EXIT)
                 self._go(block, target, staying.text)
+            elif self.lw.shape is CtaShape.SINGLE:
+                b.emit("unreachable")
             else:
                 self._materialize(block)
                 self._set_pcs(yes.text, taken)
@@ -365,16 +381,14 @@ class _KernelLowering:
 
     def _indirect(self, block: Block, last: Instruction, dirty: set[int]) -> None:
         """brx.idx: every lane goes to the target of its index."""
-        lw, b, name = self.lw, self.b, self._label(block.number)
+        lw, b = self.lw, self.b
         index = lw.read(last.sources[0], "i32")
         lw.flush(block.live_out, dirty)
         targets = block.successors[: len(last.sources) - 1]
+        if index.vec and lw.shape is CtaShape.SINGLE:
+            index = self._first_lane(index)
         if not index.vec:
-            cases = " ".join(f"i32 {k}, label %case_{name}_{k}" for k in range(len(targets)))
-            b.emit(f"switch i32 {index.text}, label %case_{name}_0 [ {cases} ]")
-            for k, target in enumerate(targets):
-                b.label(f"case_{name}_{k}")
-                self._go(block, target, lw.mask_bits)
+            self._indirect_together(block, index, targets)
             return
         self._materialize(block)
         mask = Value(lw.mask_bits, "i32")
@@ -383,6 +397,14 @@ class _KernelLowering:
             lanes = b.binary("and", b.assign(f"bitcast <32 x i1> {here.text} to i32", "i32"), mask)
             self._set_pcs(lanes.text, target)
         self._dispatch()
+
+    def _indirect_together(self, block: Block, index: Value, targets: list[int]) -> None:
+        b, name = self.b, self._label(block.number)
+        cases = " ".join(f"i32 {k}, label %case_{name}_{k}" for k in range(len(targets)))
+        b.emit(f"switch i32 {index.text}, label %case_{name}_0 [ {cases} ]")
+        for k, target in enumerate(targets):
+            b.label(f"case_{name}_{k}")
+            self._go(block, target, self.lw.mask_bits)
 
     def _set_pcs(self, lanes: str, target: int, flag: int = 0) -> None:
         """Send lanes (an i32 mask) to a block, or out of the kernel."""

@@ -18,6 +18,20 @@ PC_TOGETHER = 0x20000000
 """Bit set in the PCs of a warp that goes on in the version of the code where all lanes run together."""
 
 
+class CtaShape(IntEnum):
+    """What code is specialized for. LINE: one dimension. SINGLE: one thread, as a planning kernel has."""
+
+    ANY = 0
+    LINE = 1
+    SINGLE = 2
+
+    @staticmethod
+    def of(block: tuple[int, int, int]) -> "CtaShape":
+        if block == (1, 1, 1):
+            return CtaShape.SINGLE
+        return CtaShape.LINE if block[1] == 1 and block[2] == 1 else CtaShape.ANY
+
+
 class Ctx(IntEnum):
     """Offsets of the fields of a context (64-bit fields unless the name ends in 32)."""
 

@@ -234,9 +234,7 @@ def _vector_load(lw: Lowering, pointer: Value, bits: int) -> Value:
     b = lw.b
     _, mask = lw.active()
     vector = b.splat(pointer)
-    name = b.call(
-        f"<32 x i{bits}>", f"judge_load_{bits}", "ptr %ctx", "ptr %st", vector.typed, f"i32 {mask}", lw.site
-    )
+    name = b.call(f"<32 x i{bits}>", f"judge_load_{bits}", "ptr %ctx", "ptr %st", vector.typed, f"i32 {mask}", lw.site)
     return Value(name, int_elem(bits), True)
 
 
@@ -275,12 +273,12 @@ def store(lw: Lowering, instruction: Instruction) -> None:
     if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None and _whole(pointer, bits, count):
         for k, value in enumerate(values):
             _local_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
-        return None
+        return
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=True)
         for k, value in enumerate(values):
             _uniform_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
-        return None
+        return
     _, mask = lw.active()
     if count > 1 and (bits, count) in VECTOR_FORMS:
         buffer = lw.scratch()
@@ -297,10 +295,10 @@ def store(lw: Lowering, instruction: Instruction) -> None:
             f"i32 {mask}",
             lw.site,
         )
-        return None
+        return
     for k, value in enumerate(values):
         _vector_store(lw, _plus(lw, pointer, k * bits // 8), value, bits, mask)
-    return None
+    return
 
 
 def _vector_store(lw: Lowering, pointer: Value, value: Value, bits: int, mask: str) -> None:

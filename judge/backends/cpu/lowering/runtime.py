@@ -8,9 +8,9 @@ buffers and a report is exact.
 
 from judge.backends.cpu.lowering.runtime_access import load, store
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
+from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_values import fp8, lane_functions, printf
-from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
 from judge.backends.cpu.lowering.runtime_watch import watch
 from judge.backends.cpu.lowering.runtime_watch_access import watched_access

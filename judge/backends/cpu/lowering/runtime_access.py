@@ -228,8 +228,8 @@ def split_words(bits: int, value: str, target: str, name: str) -> str:
 def _watch_row_store(bits: int) -> str:
     width = bits // 8
     if bits < 32:
-        return f"""  call void @judge_watch_lanes(ptr %ctx, ptr %st, <32 x i64> %addr, i32 %mask, i64 {width}, i32 %site,
-                               i32 {WRITES})"""
+        return f"""  call void @judge_watch_lanes(ptr %ctx, ptr %st, <32 x i64> %addr, i32 %mask, i64 {width},
+                               i32 %site, i32 {WRITES})"""
     return f"""{split_words(bits, "%val", "%words", "f_w")}
   call void @judge_watch_store(ptr %ctx, ptr %st, i64 %slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 {width // 4},
                                ptr %words, i1 true)"""

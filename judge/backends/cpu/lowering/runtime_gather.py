@@ -57,11 +57,11 @@ def element(bits: int, number: int, value: str | None) -> str:
     width = bits // 8
     place = f"""  %g_e{number} = getelementptr i8, <32 x ptr> %g_ptrs, i64 {number * width}"""
     if value is None:
-        access = f"""  %g_x{number} = call <32 x i{bits}> @llvm.masked.gather.v32i{bits}.v32p0(<32 x ptr> %g_e{number}, i32 {width},
-      <32 x i1> %g_m, <32 x i{bits}> zeroinitializer)"""
+        access = f"""  %g_x{number} = call <32 x i{bits}> @llvm.masked.gather.v32i{bits}.v32p0(
+      <32 x ptr> %g_e{number}, i32 {width}, <32 x i1> %g_m, <32 x i{bits}> zeroinitializer)"""
     else:
-        access = f"""  call void @llvm.masked.scatter.v32i{bits}.v32p0(<32 x i{bits}> {value}, <32 x ptr> %g_e{number}, i32 {width},
-      <32 x i1> %g_m)"""
+        access = f"""  call void @llvm.masked.scatter.v32i{bits}.v32p0(
+      <32 x i{bits}> {value}, <32 x ptr> %g_e{number}, i32 {width}, <32 x i1> %g_m)"""
     return f"{place}\n{access}"
 
 

@@ -1,7 +1,17 @@
 """The loops around generated code: which warps a barrier wakes, and the run of a range of CTAs."""
 
 from judge.backends.cpu.addresses import SHARED_SLOT
-from judge.backends.cpu.lowering.layout import PC_EXITED, PC_PARKED, PC_TOGETHER, WARNING, Ctx, EventKind, State, Status, Watch
+from judge.backends.cpu.lowering.layout import (
+    PC_EXITED,
+    PC_PARKED,
+    PC_TOGETHER,
+    WARNING,
+    Ctx,
+    EventKind,
+    State,
+    Status,
+    Watch,
+)
 
 
 def release() -> str:
@@ -122,8 +132,8 @@ tell_left:
   %pc9 = extractelement <32 x i32> %vpcs, i32 %lane9
   %place9 = and i32 %pc9, {~(PC_PARKED | PC_TOGETHER) & 0x7FFFFFFF}
   %place64 = zext i32 %place9 to i64
-  call void @judge_fault(ptr %ctx, ptr %vst, i32 {EventKind.LEFT_BEFORE_BARRIER | WARNING}, i32 0, i32 %vgone, i64 0, i32 0,
-                         i64 %place64, i64 0, i64 0)
+  call void @judge_fault(ptr %ctx, ptr %vst, i32 {EventKind.LEFT_BEFORE_BARRIER | WARNING}, i32 0, i32 %vgone,
+                         i64 0, i32 0, i64 %place64, i64 0, i64 0)
   br label %wake_lanes
 wake_lanes:
   %cleared = and <32 x i32> %vpcs, splat (i32 {~PC_PARKED & 0x7FFFFFFF})

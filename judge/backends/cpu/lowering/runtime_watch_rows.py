@@ -44,15 +44,15 @@ class _Access:
         bits = int(elem[1:])
         if not self.gathered:
             return f"""{self.pointers(name + "_p", elem, base)}
-  %{name} = call <32 x {elem}> @llvm.masked.load.v32{elem}.p0(ptr %{name}_p, i32 {
-                bits // 8
-            }, <32 x i1> {mask}, <32 x {elem}> {default})"""
+  %{name} = call <32 x {elem}> @llvm.masked.load.v32{elem}.p0(ptr %{name}_p, i32 {bits // 8}, <32 x i1> {mask}, <32 x {
+                elem
+            }> {default})"""
         wide = "i32" if bits == 8 else elem
         raw = f"{name}_wide" if bits == 8 else name
         text = f"""{self.pointers(name + "_p", elem, base)}
-  %{raw} = call <32 x {wide}> @llvm.masked.gather.v32{wide}.v32p0(<32 x ptr> %{name}_p, i32 {
-            bits // 8
-        }, <32 x i1> {mask}, <32 x {wide}> {"splat (i32 15)" if bits == 8 else default})"""
+  %{raw} = call <32 x {wide}> @llvm.masked.gather.v32{wide}.v32p0(<32 x ptr> %{name}_p, i32 {bits // 8}, <32 x i1> {
+            mask
+        }, <32 x {wide}> {"splat (i32 15)" if bits == 8 else default})"""
         return text + (f"\n  %{name} = trunc <32 x i32> %{raw} to <32 x i8>" if bits == 8 else "")
 
     def store(self, value: str, elem: str, name: str, mask: str) -> str:
@@ -215,7 +215,8 @@ out:
 
 def _write(access: _Access) -> str:
     """Also finds two lanes of the access itself at one word: after the scatter only one of them is in the cell."""
-    twice = f"""  %seen = call {_CELL} @llvm.masked.gather.v32i64.v32p0(<32 x ptr> %wr_p, i32 8, <32 x i1> %g, {_CELL} %cells)
+    twice = f"""  %seen = call {_CELL} @llvm.masked.gather.v32i64.v32p0(
+      <32 x ptr> %wr_p, i32 8, <32 x i1> %g, {_CELL} %cells)
   %lost = icmp ne {_CELL} %seen, %cells
   %lostbits = bitcast <32 x i1> %lost to i32
   %again = and i32 %lostbits, %sure"""

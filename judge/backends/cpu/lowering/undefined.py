@@ -92,4 +92,3 @@ class Definedness:
                 b.store(pointer, b.binary("or", kept, given))
             else:
                 b.store(pointer, b.binary("or", old, active))
-

@@ -21,6 +21,7 @@ from judge.backends.cpu.lowering.flow import (
     registers_of,
     written_registers,
 )
+from judge.backends.cpu.lowering.layout import CtaShape
 
 GLOBAL, SHARED, LOCAL = 1, 2, 4
 UNKNOWN = GLOBAL | SHARED | LOCAL
@@ -48,10 +49,10 @@ class Uniformity:
         return bool(self.varying >> register.index & 1)
 
 
-def analyze(kernel: Kernel, blocks: list[Block], *, one_dimensional: bool) -> Uniformity:
-    """one_dimensional: ntid.y = ntid.z = 1, so that tid.x = 32 * warp + lane."""
+def analyze(kernel: Kernel, blocks: list[Block], *, shape: CtaShape) -> Uniformity:
+    """In a CTA of one dimension tid.x = 32 * warp + lane; in one of a single thread nothing varies by lane."""
     spaces = _address_spaces(kernel)
-    quotients = _warp_quotients(kernel) if one_dimensional else frozenset()
+    quotients = _warp_quotients(kernel) if shape is CtaShape.LINE else frozenset()
     meeting = _MeetingPoints(kernel, blocks)
     varying = 0
     meetings: set[int] = set()
@@ -64,7 +65,7 @@ def analyze(kernel: Kernel, blocks: list[Block], *, one_dimensional: bool) -> Un
                 instruction = kernel.instructions[index]
                 if not instruction.destinations or index in quotients:
                     continue
-                if _makes_varying(instruction, varying, spaces, one_dimensional):
+                if _makes_varying(instruction, varying, spaces, shape):
                     written = _bits(instruction)
                     changed |= bool(written & ~varying)
                     varying |= written
@@ -109,7 +110,7 @@ def _branches_apart(last: Instruction, varying: int) -> bool:
     return guarded and bool(varying >> last.guard.register.index & 1) if last.guard else False
 
 
-def _makes_varying(instruction: Instruction, varying: int, spaces: tuple[int, ...], one_dimensional: bool) -> bool:
+def _makes_varying(instruction: Instruction, varying: int, spaces: tuple[int, ...], shape: CtaShape) -> bool:
     opcode = instruction.opcode
     if opcode in ("atom", "call", "shfl", "match", "ldmatrix", "mma", "wmma"):
         return True
@@ -120,13 +121,15 @@ def _makes_varying(instruction: Instruction, varying: int, spaces: tuple[int, ..
     if opcode in ("vote", "redux"):  # one result for all members of one mask
         return any(varying >> r.index & 1 for operand in instruction.sources[1:] for r in registers_of(operand))
     for operand in instruction.sources:
-        if isinstance(operand, Special) and _special_varies(operand.name, one_dimensional):
+        if isinstance(operand, Special) and _special_varies(operand.name, shape):
             return True
     return any(varying >> r.index & 1 for r in read_registers(instruction))
 
 
-def _special_varies(name: str, one_dimensional: bool) -> bool:
-    if one_dimensional and name in ("tid.y", "tid.z"):
+def _special_varies(name: str, shape: CtaShape) -> bool:
+    if shape is CtaShape.SINGLE:
+        return False
+    if shape is CtaShape.LINE and name in ("tid.y", "tid.z"):
         return False
     return name in _VARYING_SPECIALS or name.startswith("lanemask")
 
