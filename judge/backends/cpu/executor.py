@@ -380,16 +380,29 @@ class _Context:
         return int(self.block.ctypes.data)
 
 
+WAITING_S = 15.0
+"""How long a launch may wait for a busy machine, on top of its limit."""
+
+
+def _end_in_time(launch: _Launch, threads: int, limit_s: float, over: threading.Event) -> None:
+    """Abort a launch that used up its time. Processor time: a verdict must not depend on who else is computing."""
+    used_before, started = time.process_time(), time.monotonic()
+    pause = min(0.05, limit_s / 4)
+    while not over.wait(pause):
+        used = (time.process_time() - used_before) / threads
+        if used > limit_s or time.monotonic() - started > limit_s + WAITING_S:
+            launch.abort[0] = 1
+            return
+
+
 def _run_threads(
     launch: _Launch, compiled: _Compiled, ctas: int, threads: int, time_limit_s: float | None
 ) -> tuple[list[_Context], list[Status]]:
     run = engine().run
     contexts = [_Context(launch) for _ in range(threads)]
-    timer = None
+    over = threading.Event()
     if time_limit_s is not None:
-        timer = threading.Timer(time_limit_s, lambda: launch.abort.__setitem__(0, 1))
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=_end_in_time, args=(launch, threads, time_limit_s, over), daemon=True).start()
     chunk = ctas if threads == 1 else max(1, ctas // (threads * 8))
     position = iter(range(0, ctas, chunk))
     lock = threading.Lock()
@@ -412,8 +425,7 @@ def _run_threads(
             with ThreadPoolExecutor(threads) as pool:
                 statuses = list(pool.map(work, contexts))
     finally:
-        if timer is not None:
-            timer.cancel()
+        over.set()
     if launch.abort[0] == 1 and Status.DONE in statuses and ctas > sum(c.get64(Ctx.DONE_CTAS) for c in contexts):
         statuses.append(Status.ABORTED)
     return contexts, statuses

@@ -86,18 +86,18 @@ def _load_values(lw: Lowering, pointer: Value, spaces: int, bits: int, count: in
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=False)
         return [_uniform_load(lw, _plus(lw, pointer, k * bits // 8), spaces, bits) for k in range(count)]
-    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None and _whole(pointer, bits, count):
-        return [_local_load(lw, _plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
+    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
+        return _local_load(lw, pointer, bits, count)
+    return _lane_loads(lw, pointer, bits, count)
+
+
+def _lane_loads(lw: Lowering, pointer: Value, bits: int, count: int) -> list[Value]:
+    """Through the runtime, each lane checked."""
     if count > 1 and (bits, count) not in VECTOR_FORMS:
         return [_vector_load(lw, _plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
     if count > 1:
         return _vector_load_many(lw, pointer, bits, count)
     return [_vector_load(lw, pointer, bits)]
-
-
-def _whole(pointer: Value, bits: int, count: int) -> bool:
-    """A vector may be taken apart only where it is known to be aligned as a whole."""
-    return count == 1 or (pointer.const is not None and pointer.const % (bits // 8 * count) == 0)
 
 
 def is_strong(instruction: Instruction) -> bool:
@@ -205,29 +205,36 @@ def _local_row(lw: Lowering, offset: Value) -> str:
     return b.offset(base, b.binary("shl", offset, const_int(5, "i64")))
 
 
-def _local_load(lw: Lowering, pointer: Value, bits: int) -> Value:
+def _local_load(lw: Lowering, pointer: Value, bits: int, count: int) -> list[Value]:
+    """Rows of a thread-local array at a uniform index: one for each word of each element."""
     b = lw.b
     width = bits // 8
-    offset, inside = _local_offset(lw, pointer, width)
+    offset, inside = _local_offset(lw, pointer, width * count)
     name = b.fresh()[1:]
     if lw.watch:
         b.emit(f"br i1 {inside.text}, label %inside_{name}, label %slow_{name}")
         b.label(f"inside_{name}")
-        inside = _local_written(lw, offset, width)
+        inside = _local_written(lw, offset, width * count)
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
     row = _local_row(lw, offset)
-    fast = b.load(row, "i32", True, align=64)
-    if bits == 64:
-        upper = b.load(b.offset(row, 128), "i32", True, align=64)
-        high = b.binary("shl", b.resize(upper, "i64"), const_int(32, "i64"))
-        fast = b.binary("or", b.resize(fast, "i64"), high)
+    fast = []
+    for k in range(count):
+        value = b.load(b.offset(row, 32 * width * k), "i32", True, align=64)
+        if bits == 64:
+            upper = b.load(b.offset(row, 32 * width * k + 128), "i32", True, align=64)
+            high = b.binary("shl", b.resize(upper, "i64"), const_int(32, "i64"))
+            value = b.binary("or", b.resize(value, "i64"), high)
+        fast.append(value)
     b.emit(f"br label %join_{name}")
     b.label(f"slow_{name}")
-    slow = _vector_load(lw, pointer, bits)
+    slow = _lane_loads(lw, pointer, bits, count)
     b.emit(f"br label %join_{name}")
     b.label(f"join_{name}")
-    return b.assign(f"phi {fast.type} [ {fast.text}, %fast_{name} ], [ {slow.text}, %slow_{name} ]", fast.elem, True)
+    return [
+        b.assign(f"phi {f.type} [ {f.text}, %fast_{name} ], [ {s.text}, %slow_{name} ]", f.elem, True)
+        for f, s in zip(fast, slow, strict=True)
+    ]
 
 
 def _vector_load(lw: Lowering, pointer: Value, bits: int) -> Value:
@@ -267,18 +274,22 @@ def store(lw: Lowering, instruction: Instruction) -> None:
     lw.strong = is_strong(instruction)
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
-    b = lw.b
     if "release" in instruction.modifiers:
         fence(lw, instruction)
-    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None and _whole(pointer, bits, count):
-        for k, value in enumerate(values):
-            _local_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
+    if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
+        _local_store(lw, pointer, values, bits)
         return
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=True)
         for k, value in enumerate(values):
             _uniform_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
         return
+    _lane_stores(lw, pointer, values, bits)
+
+
+def _lane_stores(lw: Lowering, pointer: Value, values: list[Value], bits: int) -> None:
+    """Through the runtime, each lane checked."""
+    b, count = lw.b, len(values)
     _, mask = lw.active()
     if count > 1 and (bits, count) in VECTOR_FORMS:
         buffer = lw.scratch()
@@ -298,7 +309,6 @@ def store(lw: Lowering, instruction: Instruction) -> None:
         return
     for k, value in enumerate(values):
         _vector_store(lw, _plus(lw, pointer, k * bits // 8), value, bits, mask)
-    return
 
 
 def _vector_store(lw: Lowering, pointer: Value, value: Value, bits: int, mask: str) -> None:
@@ -332,20 +342,21 @@ def _uniform_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> Non
     return None
 
 
-def _local_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> None:
+def _local_store(lw: Lowering, pointer: Value, values: list[Value], bits: int) -> None:
     b = lw.b
     width = bits // 8
-    value = b.splat(value)
-    offset, inside = _local_offset(lw, pointer, width)
+    values = [b.splat(value) for value in values]
+    offset, inside = _local_offset(lw, pointer, width * len(values))
     name = b.fresh()[1:]
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
     if lw.watch:
-        _local_writes(lw, offset, width)
+        _local_writes(lw, offset, width * len(values))
     row = _local_row(lw, offset)
-    parts = [value]
+    parts = values
     if bits == 64:
-        parts = [b.resize(value, "i32"), b.resize(b.binary("lshr", value, const_int(32, "i64")), "i32")]
+        halves = [(v, b.binary("lshr", v, const_int(32, "i64"))) for v in values]
+        parts = [b.resize(half, "i32") for pair in halves for half in pair]
     for k, part in enumerate(parts):
         place = b.offset(row, 128 * k)
         if lw.whole_warp:
@@ -357,8 +368,7 @@ def _local_store(lw: Lowering, pointer: Value, value: Value, bits: int) -> None:
             b.store(place, b.select(lw.mask, part, old), align=64)
     b.emit(f"br label %join_{name}")
     b.label(f"slow_{name}")
-    _, mask = lw.active()
-    _vector_store(lw, pointer, value, bits, mask)
+    _lane_stores(lw, pointer, values, bits)
     b.emit(f"br label %join_{name}")
     b.label(f"join_{name}")
 

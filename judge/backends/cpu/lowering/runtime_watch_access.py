@@ -214,11 +214,11 @@ go:
   %alone = icmp ule i32 %lanes, 1
   %off = and i64 %addr, {OFFSET_MASK}
   %index = lshr i64 %off, 2
-  %pcw = getelementptr i64, ptr %writes, i64 %index
-  %cw = load i64, ptr %pcw
   %plim = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
   %lim = load i64, ptr %plim
   %limit = shl i64 %lim, {Cell.CLOCK_SHIFT}
+  %pcw = getelementptr i64, ptr %writes, i64 %index
+  %cw = load i64, ptr %pcw
   %recent = icmp uge i64 %cw, %limit
   %ppwc = getelementptr i8, ptr %ws, i64 {Watch.WRITE_CTAS}
   %wctas = load ptr, ptr %ppwc

@@ -133,9 +133,52 @@ def _foreign(access: _Access, name: str, cell: str, array: str, mask: str) -> st
 
 
 def _read(access: _Access) -> str:
+    """Begins with lanes that read the word before, since whatever last ordered them: nothing is new to them.
+
+    Had another thread written in between, that write would have been told.
+    """
     return f"""
 define i32 @{access.name}_read(ptr %ctx, ptr %st, ptr %ws, {access.place}, i32 %mask, i32 %site) {{
 entry:{_head()}
+{access.load("rd", "i64", "%reads", "%m")}
+{_foreign(access, "r", "%rd", "%rctas", "%m")}
+  %rrecent0 = icmp uge {_CELL} %rd, %limit
+  %rnear = xor <32 x i1> %r_far, splat (i1 true)
+  %rrecent = and <32 x i1> %rrecent0, %rnear
+  %rthread = and {_CELL} %rd, splat (i64 {Cell.THREAD_MASK})
+  %rother = icmp ne {_CELL} %rthread, %me
+  %sync32 = call i32 @judge_warp_limit(ptr %st)
+  %sync64 = zext i32 %sync32 to i64
+  %sync1 = shl i64 %sync64, {Cell.CLOCK_SHIFT}
+{_splat("sync", "%sync1")}
+  %after = icmp uge {_CELL} %rd, %sync
+  %rwarp = and {_CELL} %rd, splat (i64 {Cell.THREAD_MASK & ~31})
+  %mate = icmp eq {_CELL} %rwarp, %firsts
+  %oldsame = and {_CELL} %rd, splat (i64 {int(Cell.SAME_WARP)})
+  %pcol = getelementptr i8, ptr %st, i64 {State.COLLECTIVE32}
+  %col32 = load i32, ptr %pcol
+  %col64 = zext i32 %col32 to i64
+  %col1 = shl i64 %col64, {Cell.CLOCK_SHIFT}
+{_splat("col", "%col1")}
+  %aftercol = icmp uge {_CELL} %rd, %col
+  %wasstrong = and {_CELL} %rd, splat (i64 {int(Cell.STRONG)})
+  %wasplain = icmp eq {_CELL} %wasstrong, zeroinitializer
+  %hassame = icmp ne {_CELL} %oldsame, zeroinitializer
+  %matesread = and <32 x i1> %mate, %hassame
+  %mine = xor <32 x i1> %rother, splat (i1 true)
+  %done1 = or <32 x i1> %matesread, %mine
+  %done2 = and <32 x i1> %done1, %rrecent
+  %done3 = and <32 x i1> %done2, %after
+  %done4 = and <32 x i1> %done3, %aftercol
+  %done5 = and <32 x i1> %done4, %wasplain
+  %donebits = bitcast <32 x i1> %done5 to i32
+  %undone0 = xor i32 %donebits, -1
+  %undone = and i32 %undone0, %mask
+  %nothing_new = icmp eq i32 %undone, 0
+  br i1 %nothing_new, label %settled, label %look
+settled:
+  ret i32 0
+look:
 {access.load("wr", "i64", "%writes", "%m")}
   %recent = icmp uge {_CELL} %wr, %limit
   %wthread = and {_CELL} %wr, splat (i64 {Cell.THREAD_MASK})
@@ -157,13 +200,6 @@ checked:
   %doubt = and i32 %dbits, %mask
   %sure = xor i32 %doubt, %mask
   %g = bitcast i32 %sure to <32 x i1>
-{access.load("rd", "i64", "%reads", "%g")}
-{_foreign(access, "r", "%rd", "%rctas", "%g")}
-  %rrecent0 = icmp uge {_CELL} %rd, %limit
-  %rnear = xor <32 x i1> %r_far, splat (i1 true)
-  %rrecent = and <32 x i1> %rrecent0, %rnear
-  %rthread = and {_CELL} %rd, splat (i64 {Cell.THREAD_MASK})
-  %rother = icmp ne {_CELL} %rthread, %me
   %rmarks = and {_CELL} %rd, splat (i64 {_MULTI})
   %rmarked = icmp ne {_CELL} %rmarks, zeroinitializer
   %rany0 = or <32 x i1> %rother, %rmarked
@@ -177,15 +213,7 @@ merge:
   %talks = icmp ne i32 %tk, 0
   %gain = select i1 %talks, i64 0, i64 {int(Cell.OTHER_WARPS)}
 {_splat("foreign", "%gain")}
-  %sync32 = call i32 @judge_warp_limit(ptr %st)
-  %sync64 = zext i32 %sync32 to i64
-  %sync1 = shl i64 %sync64, {Cell.CLOCK_SHIFT}
-{_splat("sync", "%sync1")}
-  %after = icmp uge {_CELL} %rd, %sync
-  %rwarp = and {_CELL} %rd, splat (i64 {Cell.THREAD_MASK & ~31})
-  %mate = icmp eq {_CELL} %rwarp, %firsts
   %oldother = and {_CELL} %rd, splat (i64 {int(Cell.OTHER_WARPS)})
-  %oldsame = and {_CELL} %rd, splat (i64 {int(Cell.SAME_WARP)})
   %addsame = select <32 x i1> %rother, {_CELL} splat (i64 {int(Cell.SAME_WARP)}), {_CELL} zeroinitializer
   %same1 = or {_CELL} %oldsame, %addsame
   %same2 = select <32 x i1> %after, {_CELL} %same1, {_CELL} zeroinitializer
@@ -200,7 +228,7 @@ merge:
   %merged = or {_CELL} %weak, %carried
   br label %record
 record:
-  %new = phi {_CELL} [ %cells, %r_known ], [ %merged, %merge ]
+  %new = phi {_CELL} [ %cells, %checked ], [ %merged, %merge ]
 {access.store("%new", "i64", "rd", "%g")}
   br i1 %global, label %record_cta, label %out
 record_cta:
