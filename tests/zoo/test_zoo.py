@@ -28,3 +28,8 @@ def test_a_right_kernel_is_not_accused(specimen: Specimen):
     assert findings.verdict is None, findings.message
     assert [d.message for d in findings.proved] == []
     assert len(findings.mild) == specimen.warnings, [d.message for d in findings.mild]
+
+
+def test_a_local_array_is_told_by_its_name():
+    (found,) = examine(next(s for s in BUGS if s.path.stem == "uninitialized_accumulator_array")).proved
+    assert (found.buffer, found.index) == ("acc", (0,))

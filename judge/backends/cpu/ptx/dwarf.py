@@ -1,14 +1,16 @@
-"""Calls that the compiler expanded in line, from the debug sections of `-G` PTX.
+"""What the debug sections of `-G` PTX know: who called an expanded function, and how local variables are called.
 
 With -G a `.loc` inside an expanded function names that function's line and not who called it; only
 the DWARF entries of tag inlined_subroutine know. They carry two labels of the code, a file and a
-line, and that is all that is read here, from the text of the sections.
+line. Entries of variables in local memory carry an offset in their function's block and a name. That
+is all that is read here, from the text of the sections.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from judge.backends.cpu.ir import Location
+from judge.backends.cpu.ir import Kernel, Location, Variable
 from judge.backends.cpu.ptx.routine import Routine
 from judge.backends.cpu.ptx.syntax import InlinedRange
 
@@ -26,6 +28,43 @@ _ENTRY = re.compile(
     re.ASCII,
 )
 _BYTES = re.compile(r"\.b8[ \t]+([\d, ]+)", re.ASCII)
+
+# DW_OP_addr BLOCK, DW_OP_plus_uconst OFFSET, then the variable's name.
+_LOCAL = re.compile(
+    r"\.b8[ \t]+3\s+\.b64[ \t]+(__local_depot\w+)\s+\.b8[ \t]+35\s+"
+    r"\.b8[ \t]+([\d, ]+)\s+\.b8[ \t]+([\d, ]+)\s+\.b8[ \t]+0\s",
+    re.ASCII,
+)
+MAX_LOCAL_NAMES = 10_000
+
+
+def local_names(entries: str) -> dict[str, dict[int, str]]:
+    """Names of the variables of each local block, by their offset in it. entries: text of .debug_info."""
+    found: dict[str, dict[int, str]] = {}
+    for count, match in enumerate(_LOCAL.finditer(entries)):
+        if count == MAX_LOCAL_NAMES:
+            break
+        offset = _uleb128(iter([*(int(byte) for byte in match[2].split(",") if byte.strip()), 0]))
+        name = bytes(min(int(byte), 255) for byte in match[3].split(",") if byte.strip())
+        if name.isascii():
+            found.setdefault(match[1], {})[offset] = name.decode()
+    return found
+
+
+def name_locals(kernel: Kernel, names: Mapping[str, Mapping[int, str]]) -> Kernel:
+    """The kernel with each local block of the compiler's divided into the variables in it."""
+    divided: list[Variable] = []
+    for block in kernel.local:
+        inside = {o: n for o, n in names.get(block.name.partition("#")[0], {}).items() if o < block.size}
+        starts = sorted(inside)
+        if not starts:
+            divided.append(block)
+            continue
+        if starts[0] > 0:
+            divided.append(replace(block, size=starts[0]))
+        for start, end in zip(starts, [*starts[1:], block.size], strict=True):
+            divided.append(replace(block, name=inside[start], offset=block.offset + start, size=end - start))
+    return replace(kernel, local=tuple(divided))
 
 
 def inlined_ranges(abbreviations: str, entries: str, files: dict[int, str]) -> list[InlinedRange]:

@@ -4,7 +4,7 @@ import struct
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
-from judge.backends.cpu.ptx.dwarf import chain_inlined
+from judge.backends.cpu.ptx.dwarf import chain_inlined, name_locals
 from judge.backends.cpu.ptx.errors import PtxError, readable_name
 from judge.backends.cpu.ptx.inline import build_kernel
 from judge.backends.cpu.ptx.parser import parse
@@ -39,7 +39,7 @@ def link(module: syntax.Module) -> ir.Module:
             routines[name] = resolve(function, layout.names, functions)
             chain_inlined(routines[name], module.inlined)
     kernels = {
-        name: build_kernel(function, routines)
+        name: name_locals(build_kernel(function, routines), module.local_names)
         for name, function in functions.items()
         if function.is_entry and function.body is not None
     }

@@ -11,7 +11,7 @@ from judge.backends.cpu.ir import Immediate, Location
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.cursor import NAME_START, clip
 from judge.backends.cpu.ptx.declarations import SPACES, Declarations
-from judge.backends.cpu.ptx.dwarf import inlined_ranges
+from judge.backends.cpu.ptx.dwarf import inlined_ranges, local_names
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.instructions import Spelling, spell
 from judge.backends.cpu.ptx.lexer import END
@@ -75,6 +75,7 @@ class Parser(Declarations):
                 self.declaration()
         if ".debug_info" in sections:
             self.result.inlined = inlined_ranges(sections.get(".debug_abbrev", ""), sections[".debug_info"], self.files)
+            self.result.local_names = local_names(sections[".debug_info"])
         return self.result
 
     def version(self) -> None:

@@ -197,3 +197,4 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     inlined: list[InlinedRange] = field(default_factory=list)
+    local_names: dict[str, dict[int, str]] = field(default_factory=dict)
