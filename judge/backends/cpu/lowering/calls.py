@@ -110,9 +110,14 @@ def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
     """bar.warp.sync: the lanes of a group are in step already."""
     if "warp" not in instruction.modifiers:
         raise lw.refuse(instruction)
+    if instruction.sources:
+        check_members(lw, lw.read(instruction.sources[0], "i32"), None, together=False)
+    tick_warp(lw)
+
+
+def tick_warp(lw: Lowering) -> None:
+    """What the warp did so far is ordered before what it does next."""
     if lw.watch:
-        if instruction.sources:
-            check_members(lw, lw.read(instruction.sources[0], "i32"), None, together=False)
         lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.SYNC32)}")
 
 

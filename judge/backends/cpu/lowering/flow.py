@@ -33,8 +33,16 @@ def is_barrier(instruction: Instruction) -> bool:
     return "warp" not in instruction.modifiers and "arrive" not in instruction.modifiers
 
 
+def is_warp_barrier(instruction: Instruction) -> bool:
+    return instruction.opcode in ("bar", "barrier") and "warp" in instruction.modifiers
+
+
+def makes_wait(instruction: Instruction) -> bool:
+    return is_barrier(instruction) or is_warp_barrier(instruction)
+
+
 def ends_block(instruction: Instruction) -> bool:
-    return instruction.opcode in ("bra", "brx", "ret", "exit", "trap") or is_barrier(instruction)
+    return instruction.opcode in ("bra", "brx", "ret", "exit", "trap") or makes_wait(instruction)
 
 
 def registers_of(operand: Operand | None) -> list[Register]:
@@ -81,7 +89,7 @@ def split_blocks(kernel: Kernel) -> list[Block]:
     blocks = _merge_chains(kernel, blocks)
     returning = {b.number for b in blocks if b.successors == [EXIT] and b.end - b.start == 1}
     for block in blocks:
-        if not is_barrier(kernel.instructions[block.end - 1]):  # lanes wait at a barrier even before they leave
+        if not makes_wait(kernel.instructions[block.end - 1]):  # lanes wait at a barrier even before they leave
             block.successors = [EXIT if s in returning else s for s in block.successors]
     _liveness(kernel, blocks)
     return blocks
@@ -102,7 +110,7 @@ def _merge_chains(kernel: Kernel, blocks: list[Block]) -> list[Block]:
             previous is not None
             and previous.successors == [block.number]
             and entries[block.number] == 1
-            and not is_barrier(kernel.instructions[previous.end - 1])
+            and not makes_wait(kernel.instructions[previous.end - 1])
         ):
             previous.end = block.end
             previous.successors = block.successors

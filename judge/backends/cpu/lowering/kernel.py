@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from judge.backends.cpu.ir import Immediate, Instruction, Kernel
 from judge.backends.cpu.lowering import arithmetic, calls, conversion, floats, memory_ops, moves, warp_ops
 from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError, Registers
-from judge.backends.cpu.lowering.flow import EXIT, Block, is_barrier, split_blocks, written_registers
+from judge.backends.cpu.lowering.flow import (
+    EXIT,
+    Block,
+    is_barrier,
+    is_warp_barrier,
+    makes_wait,
+    split_blocks,
+    written_registers,
+)
 from judge.backends.cpu.lowering.layout import (
     PC_EXITED,
     PC_PARKED,
     PC_TOGETHER,
+    PC_WARP_WAIT,
     CtaShape,
     Ctx,
     EventKind,
@@ -155,6 +164,14 @@ class _KernelLowering:
         places += [f"i32 {number | PC_TOGETHER}, label %t_{number}" for number in sorted(self.resumed)]
         b.emit(f"switch i32 %chosen, label %idle [ {' '.join(places)} ]")
         b.label("idle")
+        b.emit(f"%warp_bit = and i32 %chosen, {PC_WARP_WAIT}")
+        b.emit("%has_warp_bit = icmp ne i32 %warp_bit, 0")
+        b.emit(f"%below = icmp ult i32 %chosen, {PC_TOGETHER}")
+        b.emit("%warp_waits = and i1 %has_warp_bit, %below")
+        b.emit("br i1 %warp_waits, label %meet_warp, label %really_idle")
+        b.label("meet_warp")
+        self._release_warp()
+        b.label("really_idle")
         b.emit(f"%gone = icmp eq i32 %chosen, {PC_EXITED}")
         b.emit(f"%idle_status = select i1 %gone, i32 {Status.DONE}, i32 {Status.PARKED}")
         b.emit("ret i32 %idle_status")
@@ -167,7 +184,21 @@ class _KernelLowering:
                 b.emit(f"br label %a_{block.number}")
 
     def _follows_barrier(self, block: Block) -> bool:
-        return block.start > 0 and is_barrier(self.kernel.instructions[block.start - 1])
+        return block.start > 0 and makes_wait(self.kernel.instructions[block.start - 1])
+
+    def _release_warp(self) -> None:
+        """Nobody else in the warp can run: all who wait at a bar.warp.sync have met."""
+        b = self.b
+        pcs = b.load("%st", "i32", True, align=64)
+        waits = b.binary(
+            "and",
+            b.icmp("uge", pcs, const_int(PC_WARP_WAIT, "i32")),
+            b.icmp("ult", pcs, const_int(PC_TOGETHER, "i32")),
+        )
+        cleared = b.binary("xor", pcs, const_int(PC_WARP_WAIT, "i32"))
+        b.store("%st", b.select(waits, cleared, pcs), align=64)
+        calls.tick_warp(self.lw)
+        b.emit("br label %dispatch")
 
     def _rotation(self) -> None:
         """After running out of fuel: give the next group above the last one a turn."""
@@ -254,16 +285,18 @@ class _KernelLowering:
             lw.index = index
             if instruction.opcode == "bra" and index < block.end - 1:
                 continue  # to the next instruction: the blocks were joined
-            if index == block.end - 1 and (instruction.opcode in _TERMINATORS or is_barrier(instruction)):
+            if index == block.end - 1 and (instruction.opcode in _TERMINATORS or makes_wait(instruction)):
                 break
             self._at_its_place(instruction)
             dirty.update(r.index for r in written_registers(instruction))
-        if is_barrier(last) or last.opcode in _TERMINATORS:
+        if makes_wait(last) or last.opcode in _TERMINATORS:
             lw.index = block.end - 1
             lw.guard = None
             self.defined.before(lw, last)
         if is_barrier(last):
             self._barrier(block, last, dirty)
+        elif is_warp_barrier(last):
+            self._warp_barrier(block, last, dirty)
         elif last.opcode in _TERMINATORS:
             self._branch(block, last, dirty)
         else:
@@ -517,6 +550,27 @@ class _KernelLowering:
         else:
             self._set_pcs(lw.mask_bits, following, PC_PARKED)
             self._dispatch()
+
+    def _warp_barrier(self, block: Block, last: Instruction, dirty: set[int]) -> None:
+        """bar.warp.sync: lanes of two branches meet each other, so those that come first wait."""
+        lw, b = self.lw, self.b
+        if last.guard is not None:
+            raise NotEmulatedError(f"@p {last.form}")
+        calls.warp_barrier(lw, last)
+        lw.flush(block.live_out, dirty)
+        following = block.successors[0]
+        if lw.whole_warp or following == EXIT:
+            self._go(block, following, lw.mask_bits)
+            return
+        name = self._label(block.number)
+        live = b.load(b.offset("%st", State.LIVE32), "i32")
+        everyone = b.icmp("eq", live, Value(lw.mask_bits, "i32"))
+        b.emit(f"br i1 {everyone.text}, label %all_{name}, label %wait_{name}")
+        b.label(f"wait_{name}")
+        self._set_pcs(lw.mask_bits, following, PC_WARP_WAIT)
+        self._dispatch()
+        b.label(f"all_{name}")
+        self._go(block, following, lw.mask_bits)
 
     def _first_lane(self, value: Value) -> Value:
         b = self.b

@@ -13,6 +13,8 @@ PC_EXITED = 0x7FFFFFFF
 PC_PARKED = 0x40000000
 """Bit set in the PC of a lane that waits at a barrier: the rest is where it goes on."""
 
+PC_WARP_WAIT = 0x10000000
+"""Bit set in the PC of a lane that waits at a bar.warp.sync."""
 
 PC_TOGETHER = 0x20000000
 """Bit set in the PCs of a warp that goes on in the version of the code where all lanes run together."""

@@ -1,0 +1,16 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ float s[64];
+  int i = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x & 31;
+  s[threadIdx.x] = i < n ? in[i] : 0.f;
+  float x = 0.f;
+  if (lane < 16) {
+    for (int k = 0; k < 4; ++k) {
+      __syncwarp(0xffff);
+      float y = s[(threadIdx.x & 32) + ((lane + k) & 15)];
+      __syncwarp(0xffff);
+      s[threadIdx.x] = y;
+      x += y;
+    }
+  }
+  if (i < n) out[i] = x;
+}
