@@ -1,7 +1,7 @@
 """Runtime functions that find races and uninitialised reads, one lane's access at a time.
 
 Every 4-byte word of a watched slot has a cell for its last write and one for its last read: thread,
-site, bytes, clock. The clock ticks at each barrier, bar.warp.sync, warp collective and fence, so
+site, bytes, clock. Where threads share a word without sharing bytes the last of them is remembered. The clock ticks at each barrier, bar.warp.sync, warp collective and fence, so
 that "was there anything between the two accesses that orders them" is a comparison of numbers:
 
     same CTA, other warp     a CTA barrier since; or a fence of the other warp, in a kernel with atomics
@@ -393,9 +393,13 @@ record_read:
   %inmate = or i64 %samemark, %addmate2
   %gained = select i1 %mate, i64 %inmate, i64 %foreign
   %rbytes = and i64 %cr, {15 << Cell.BYTES_SHIFT}
+  %samebytes = icmp eq i64 %rbytes, %cellbytes
+  %keepmarks = and i1 %recentr, %samebytes
   %r1 = or i64 %othermark, %gained
-  %r2 = or i64 %r1, %rbytes
-  %carried = select i1 %recentr, i64 %r2, i64 0
+  %marksr = select i1 %keepmarks, i64 %r1, i64 0
+  %ownr = and i1 %recentr, %rmine
+  %bytesr = select i1 %ownr, i64 %rbytes, i64 0
+  %carried = or i64 %marksr, %bytesr
   %plain0 = and i64 %cr, {int(Cell.STRONG)}
   %plain1 = icmp eq i64 %plain0, 0
   %plain = and i1 %plain1, %recentr

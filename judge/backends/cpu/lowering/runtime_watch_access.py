@@ -267,7 +267,10 @@ record:
   %rrecent = icmp uge i64 %cr, %limit
   br i1 %rrecent, label %merge, label %keep
 merge:
-  %other = and i64 %cr, {int(Cell.OTHER_WARPS)}
+  %rbytes = and i64 %cr, {15 << Cell.BYTES_SHIFT}
+  %rwhole = icmp eq i64 %rbytes, {15 << Cell.BYTES_SHIFT}
+  %other0 = and i64 %cr, {int(Cell.OTHER_WARPS)}
+  %other = select i1 %rwhole, i64 %other0, i64 0
   %thread = and i64 %cr, {Cell.THREAD_MASK}
   %rwarp = lshr i64 %thread, 5
   %w64 = zext i32 %w to i64

@@ -171,7 +171,10 @@ entry:{_head()}
   %done3 = and <32 x i1> %done2, %after
   %done4 = and <32 x i1> %done3, %aftercol
   %done5 = and <32 x i1> %done4, %wasplain
-  %donebits = bitcast <32 x i1> %done5 to i32
+  %dbytes = and {_CELL} %rd, splat (i64 {15 << Cell.BYTES_SHIFT})
+  %dwhole = icmp eq {_CELL} %dbytes, splat (i64 {15 << Cell.BYTES_SHIFT})
+  %done6 = and <32 x i1> %done5, %dwhole
+  %donebits = bitcast <32 x i1> %done6 to i32
   %undone0 = xor i32 %donebits, -1
   %undone = and i32 %undone0, %mask
   %nothing_new = icmp eq i32 %undone, 0
@@ -219,7 +222,8 @@ merge:
   %same2 = select <32 x i1> %after, {_CELL} %same1, {_CELL} zeroinitializer
   %gained = select <32 x i1> %mate, {_CELL} %same2, {_CELL} %foreign
   %carried0 = or {_CELL} %oldother, %gained
-  %carried = select <32 x i1> %rrecent, {_CELL} %carried0, {_CELL} zeroinitializer
+  %rkept = and <32 x i1> %rrecent, %dwhole
+  %carried = select <32 x i1> %rkept, {_CELL} %carried0, {_CELL} zeroinitializer
   %unstrong = xor {_CELL} %rd, splat (i64 {int(Cell.STRONG)})
   %plainbit = and {_CELL} %unstrong, splat (i64 {int(Cell.STRONG)})
   %plain = select <32 x i1> %rrecent, {_CELL} %plainbit, {_CELL} zeroinitializer

@@ -1,0 +1,8 @@
+#include <cuda_fp16.h>
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ __half s[64];
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  s[t] = __float2half(i < n ? in[i] : 0.f);  // OTHER
+  float x = __half2float(s[63 - t]);  // BUG race
+  if (i < n) out[i] = x;
+}
