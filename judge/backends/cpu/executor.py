@@ -34,6 +34,9 @@ from judge.backends.cpu.lowering.calls import split_barrier_reductions
 from judge.backends.cpu.lowering.jit import engine, host_features
 from judge.backends.cpu.lowering.kernel import ENTRY_PC, LoweredKernel, lower_kernel
 from judge.backends.cpu.lowering.layout import (
+    ABORT_FAILED,
+    ABORT_FAULTS,
+    ABORT_TIME,
     EVENT,
     EVENT_CAPACITY,
     PC_EXITED,
@@ -391,7 +394,7 @@ def _end_in_time(launch: _Launch, threads: int, limit_s: float, over: threading.
     while not over.wait(pause):
         used = (time.process_time() - used_before) / threads
         if used > limit_s or time.monotonic() - started > limit_s + WAITING_S:
-            launch.abort[0] = 1
+            launch.abort[0] = launch.abort[0] or ABORT_TIME
             return
 
 
@@ -415,7 +418,7 @@ def _run_threads(
                 return Status.DONE
             status = Status(run(context.pointer, start, min(start + chunk, ctas), compiled.address, ENTRY_PC))
             if status is not Status.DONE:
-                launch.abort[0] = launch.abort[0] or 2
+                launch.abort[0] = launch.abort[0] or ABORT_FAILED
                 return status
 
     try:
@@ -426,7 +429,11 @@ def _run_threads(
                 statuses = list(pool.map(work, contexts))
     finally:
         over.set()
-    if launch.abort[0] == 1 and Status.DONE in statuses and ctas > sum(c.get64(Ctx.DONE_CTAS) for c in contexts):
+    if (
+        launch.abort[0] == ABORT_TIME
+        and Status.DONE in statuses
+        and ctas > sum(c.get64(Ctx.DONE_CTAS) for c in contexts)
+    ):
         statuses.append(Status.ABORTED)
     return contexts, statuses
 
@@ -454,7 +461,7 @@ def _collect(result: LaunchResult, launch: _Launch, contexts: list[_Context], st
         result.stopped = "assert" if DiagnosisKind.ASSERT in kinds else "trap"
     elif any(s is Status.DEADLOCK for _, s in failed):
         result.stopped = "deadlock"
-    elif Status.ABORTED in statuses:
+    elif Status.ABORTED in statuses and launch.abort[0] != ABORT_FAULTS:
         result.stopped = "time"
         result.hottest = hottest_instruction(launch.kernel, launch.lowered, counters)
     printed = [c.prints[: c.get64(Ctx.PRINT_USED)] for c in contexts]

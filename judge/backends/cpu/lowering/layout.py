@@ -85,6 +85,8 @@ class Ctx(IntEnum):
     """The CTA that runs at each place of the order, 64 bits each; null for the launch's own."""
     WARP_ORDER = 296
     """The warp that runs at each place of the order, 32 bits each."""
+    FAULTS = 304
+    """Faults proved so far, every lane counted."""
     SIZE = 320
 
 
@@ -161,6 +163,12 @@ class EventKind(IntEnum):
 
 WARNING = 32
 """Added to an EventKind: legal or harmless, worth a word."""
+
+MAX_FAULTS = 20_000
+"""A launch with more faults than this ends: each one takes the slow path, and the verdict is known."""
+
+ABORT_TIME, ABORT_FAILED, ABORT_FAULTS = 1, 2, 3
+"""Why a launch's ABORT word was set: out of time, another thread's CTA ended it, enough faults."""
 
 MAX_SITES = 1 << 20
 STRONG_SITE = 1 << 30

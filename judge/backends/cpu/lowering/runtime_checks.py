@@ -1,7 +1,17 @@
 """Runtime functions that decide about one access: faults, address resolution, traffic marks, bounds, alignment."""
 
 from judge.backends.cpu.addresses import CONSTANT_SLOT, LOCAL_SLOT, MAX_SLOTS, OFFSET_MASK, PARAMETER_SLOT, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import EVENT_BYTES, EVENT_CAPACITY, MAX_SITES, WARNING, Ctx, EventKind, State
+from judge.backends.cpu.lowering.layout import (
+    ABORT_FAULTS,
+    EVENT_BYTES,
+    EVENT_CAPACITY,
+    MAX_FAULTS,
+    MAX_SITES,
+    WARNING,
+    Ctx,
+    EventKind,
+    State,
+)
 
 
 def faults() -> str:
@@ -23,6 +33,20 @@ entry:
   %n64 = zext i32 %n to i64
   %new = add i64 %old, %n64
   store i64 %new, ptr %slot
+  %pf = getelementptr i8, ptr %ctx, i64 {Ctx.FAULTS}
+  %faults = load i64, ptr %pf
+  %proved = icmp eq i64 %mild, 0
+  %more = select i1 %proved, i64 %n64, i64 0
+  %sum = add i64 %faults, %more
+  store i64 %sum, ptr %pf
+  %enough = icmp ugt i64 %sum, {MAX_FAULTS}
+  br i1 %enough, label %give_up, label %known
+give_up:
+  %pa = getelementptr i8, ptr %ctx, i64 {Ctx.ABORT}
+  %abort = load ptr, ptr %pa
+  %tried = cmpxchg ptr %abort, i32 0, i32 {ABORT_FAULTS} monotonic monotonic
+  br label %known
+known:
   %seen = icmp ne i64 %old, 0
   br i1 %seen, label %out, label %room
 room:

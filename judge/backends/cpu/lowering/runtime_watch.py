@@ -1,8 +1,9 @@
 """Runtime functions that find races and uninitialised reads, one lane's access at a time.
 
 Every 4-byte word of a watched slot has a cell for its last write and one for its last read: thread,
-site, bytes, clock. Where threads share a word without sharing bytes the last of them is remembered. The clock ticks at each barrier, bar.warp.sync, warp collective and fence, so
-that "was there anything between the two accesses that orders them" is a comparison of numbers:
+site, bytes, clock. (Of threads that share a word but no byte the last is remembered.) The clock ticks
+at each barrier, bar.warp.sync, warp collective and fence, so that "was there anything between the two
+accesses that orders them" is a comparison of numbers:
 
     same CTA, other warp     a CTA barrier since; or a fence of the other warp, in a kernel with atomics
     same warp, other lane    a CTA barrier, a bar.warp.sync or such a fence since
