@@ -76,6 +76,7 @@ _KINDS = {
     EventKind.MASK_ABSENT: (DiagnosisKind.DIVERGENT_BARRIER, ""),
     EventKind.MASK_SELF: (DiagnosisKind.DIVERGENT_BARRIER, ""),
     EventKind.LEFT_BEFORE_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+    EventKind.INPUT_WRITE: (DiagnosisKind.INPUT_MODIFIED, "write"),
 }
 
 _RACES = {EventKind.RACE_READ: "write", EventKind.RACE_OVERWRITE: "read", EventKind.RACE_WRITE: "write"}
@@ -256,6 +257,12 @@ class _Launch:
             generator.shuffle(self.cta_order)
             generator.shuffle(self.warp_order)
 
+    def may_write(self, slot: int) -> bool:
+        if slot in (CONSTANT_SLOT, PARAMETER_SLOT):
+            return False
+        label = self.memory.labels.get(slot)
+        return not self.watch or label is None or label.role != "input"
+
     def watch_table(self, shared_bytes: int) -> WatchTable:
         """What one context watches; nothing at all without detectors."""
         table = WatchTable(MAX_SLOTS)
@@ -294,6 +301,7 @@ class _Context:
         self.site_counts = np.zeros(launch.sites, dtype=np.int64)
         self.bases = np.zeros(MAX_SLOTS, dtype=np.uint64)
         self.sizes = np.zeros(MAX_SLOTS, dtype=np.int64)
+        self.writable = np.zeros(MAX_SLOTS, dtype=np.uint8)
         self.traffic = np.zeros(2 * MAX_SLOTS, dtype=np.int64)
         self.shadow_pointers = np.zeros(MAX_SLOTS, dtype=np.uint64)
         self.prints = np.zeros(PRINT_BYTES, dtype=np.uint8)
@@ -316,6 +324,7 @@ class _Context:
         fixed += [(slot, array, array.size) for slot, array in launch.memory.slots.items() if slot != MODULE_SLOT]
         for slot, array, size in fixed:
             self.bases[slot] = array.ctypes.data
+            self.writable[slot] = launch.may_write(slot)
             self.sizes[slot] = size
             if launch.traffic and slot >= FIRST_BUFFER_SLOT:
                 self.shadows[slot] = np.zeros(size // 4 + 2, dtype=np.uint8)
@@ -326,6 +335,7 @@ class _Context:
         for name, array in (
             (Ctx.SLOT_BASES, self.bases),
             (Ctx.SLOT_SIZES, self.sizes),
+            (Ctx.WRITABLE, self.writable),
             (Ctx.PARAMETERS, launch.parameters),
             (Ctx.COUNTERS, self.counters),
             (Ctx.EVENTS, self.events),

@@ -77,6 +77,13 @@ def tell(event: AccessEvent, place: Place | None, other: OtherSide | None) -> To
                 "A vector access such as float4 needs an address aligned to the whole vector; check the index and "
                 "the row length, or load single elements.",
             )
+        case DiagnosisKind.INPUT_MODIFIED:
+            where = place.element if place else "a buffer"
+            return Told(
+                event.kind,
+                f"{who} writes {where}; inputs are read-only.",
+                "Write results to the output or to a @workspace.",
+            )
         case DiagnosisKind.UNINITIALIZED:
             return _uninitialized(event, place, who)
         case DiagnosisKind.RACE:

@@ -85,6 +85,8 @@ class Ctx(IntEnum):
     """The CTA that runs at each place of the order, 64 bits each; null for the launch's own."""
     WARP_ORDER = 296
     """The warp that runs at each place of the order, 32 bits each."""
+    WRITABLE = 312
+    """A byte a slot: whether a kernel may write there."""
     FAULTS = 304
     """Faults proved so far, every lane counted."""
     SIZE = 320
@@ -159,6 +161,8 @@ class EventKind(IntEnum):
     MASK_SELF = 14
     """A lane takes part that the member mask does not name."""
     LEFT_BEFORE_BARRIER = 15
+    INPUT_WRITE = 16
+    """Writes a buffer that is read-only."""
 
 
 WARNING = 32

@@ -6,12 +6,10 @@ found.
 """
 
 from judge.backends.cpu.addresses import (
-    CONSTANT_SLOT,
     FIRST_BUFFER_SLOT,
     LOCAL_SLOT,
     MAX_SLOTS,
     OFFSET_MASK,
-    PARAMETER_SLOT,
     SLOT_SHIFT,
 )
 from judge.backends.cpu.lowering import runtime_gather as gather
@@ -106,9 +104,7 @@ counted:"""
 
 
 _READ_ONLY_SLOTS = f"""
-  %ro1 = icmp ne i64 %slot, {CONSTANT_SLOT}
-  %ro2 = icmp ne i64 %slot, {PARAMETER_SLOT}
-  %w1 = and i1 %ro1, %ro2
+{gather.writable("%slotc", "w1")}
   %f3 = and i1 %f2, %w1"""
 
 
@@ -199,9 +195,7 @@ def _scattered_store(bits: int) -> str:
     width = bits // 8
     return f"""
 gather_test:{gather.slot_test(width)}
-  %g_const = icmp ne i64 %g_slot, {CONSTANT_SLOT}
-  %g_param = icmp ne i64 %g_slot, {PARAMETER_SLOT}
-  %g_writable = and i1 %g_const, %g_param
+{gather.writable("%g_slotc", "g_writable")}
   %g_go = and i1 %g_ok, %g_writable
   br i1 %g_go, label %scatter, label %slow
 scatter:{gather.pointers()}

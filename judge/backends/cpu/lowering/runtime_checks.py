@@ -1,6 +1,6 @@
 """Runtime functions that decide about one access: faults, address resolution, traffic marks, bounds, alignment."""
 
-from judge.backends.cpu.addresses import CONSTANT_SLOT, LOCAL_SLOT, MAX_SLOTS, OFFSET_MASK, PARAMETER_SLOT, SLOT_SHIFT
+from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT, LOCAL_SLOT, MAX_SLOTS, OFFSET_MASK, SLOT_SHIFT
 from judge.backends.cpu.lowering.layout import (
     ABORT_FAULTS,
     EVENT_BYTES,
@@ -12,6 +12,7 @@ from judge.backends.cpu.lowering.layout import (
     EventKind,
     State,
 )
+from judge.backends.cpu.lowering.runtime_gather import writable
 
 
 def faults() -> str:
@@ -123,9 +124,8 @@ other:
   %known = icmp ult i64 %slot, {MAX_SLOTS}
   br i1 %known, label %lookup, label %bad
 lookup:
-  %is_const = icmp eq i64 %slot, {CONSTANT_SLOT}
-  %is_param = icmp eq i64 %slot, {PARAMETER_SLOT}
-  %read_only = or i1 %is_const, %is_param
+{writable("%slot", "may")}
+  %read_only = xor i1 %may, true
   %forbidden = and i1 %read_only, %write
   br i1 %forbidden, label %bad, label %sized
 sized:
@@ -223,7 +223,14 @@ bounds:
   %bad = icmp eq ptr %p, null
   br i1 %bad, label %outside, label %ok
 outside:
-  %ok_kind = add i32 %wz, {EventKind.OUT_OF_BOUNDS_READ}
+  %there = call ptr @judge_resolve(ptr %ctx, ptr %st, i32 %lane, i64 %addr, i64 %width, i1 false)
+  %readable = icmp ne ptr %there, null
+  %slot = lshr i64 %addr, {SLOT_SHIFT}
+  %buffer = icmp uge i64 %slot, {FIRST_BUFFER_SLOT}
+  %read_only0 = and i1 %readable, %buffer
+  %read_only = and i1 %read_only0, %write
+  %bounds_kind = add i32 %wz, {EventKind.OUT_OF_BOUNDS_READ}
+  %ok_kind = select i1 %read_only, i32 {EventKind.INPUT_WRITE}, i32 %bounds_kind
   call void @judge_fault(ptr %ctx, ptr %st, i32 %ok_kind, i32 %site, i32 %bit, i64 %addr, i32 %w32, i64 0, i64 0, i64 0)
   ret ptr null
 ok:

@@ -41,6 +41,15 @@ def slot_test(width: int) -> str:
   %g_ok = and i1 %g_fits, %g_known"""
 
 
+def writable(slot: str, name: str) -> str:
+    """%NAME: whether a kernel may write to a known slot."""
+    return f"""  %{name}_pw = getelementptr i8, ptr %ctx, i64 {Ctx.WRITABLE}
+  %{name}_all = load ptr, ptr %{name}_pw
+  %{name}_p = getelementptr i8, ptr %{name}_all, i64 {slot}
+  %{name}_b = load i8, ptr %{name}_p
+  %{name} = icmp ne i8 %{name}_b, 0"""
+
+
 def pointers() -> str:
     """%g_ptrs: the lanes' host addresses; %m: the active lanes."""
     return f"""

@@ -1,6 +1,6 @@
 """Runtime loads and stores of several elements a lane (float4 and its like), and of one address for a whole warp."""
 
-from judge.backends.cpu.addresses import CONSTANT_SLOT, FIRST_BUFFER_SLOT, LOCAL_SLOT, PARAMETER_SLOT, SLOT_SHIFT
+from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT, LOCAL_SLOT, SLOT_SHIFT
 from judge.backends.cpu.lowering import runtime_gather as gather
 from judge.backends.cpu.lowering.layout import EventKind
 from judge.backends.cpu.lowering.runtime_access import LOOP_HEAD, dedupe, split_words
@@ -67,9 +67,7 @@ def _scattered(bits: int, count: int) -> str:
         stores.append(gather.element(bits, element, f"%g_v{element}"))
     body = "\n".join([*loads, *words])
     return f"""test:{gather.slot_test(width * count)}
-  %g_const = icmp ne i64 %g_slot, {CONSTANT_SLOT}
-  %g_param = icmp ne i64 %g_slot, {PARAMETER_SLOT}
-  %g_writable = and i1 %g_const, %g_param
+{gather.writable("%g_slotc", "g_writable")}
   %g_go = and i1 %g_ok, %g_writable
   br i1 %g_go, label %scatter, label %slow
 scatter:{gather.pointers()}
