@@ -205,7 +205,7 @@ def test_what_is_no_submission_is_refused_whole(data):
 
 
 def test_an_endless_kernel_ends_at_its_limit_and_the_next_case_runs():
-    report = judge(changed("if (i < n)", "if (n == 33) while (((volatile float*)out)[0] != 3.f) {}\n  if (i < n)"))
+    report = judge(changed("if (i < n)", "while (n == 33) __nanosleep(1);\n  if (i < n)"))
     verdicts = [case.verdict.value for case in report.cases]
     assert verdicts == ["accepted", "time_limit", "accepted"]
     assert report.cases[1].seconds < 4
