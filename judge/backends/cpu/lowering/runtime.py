@@ -10,7 +10,7 @@ from judge.backends.cpu.lowering.runtime_access import load, store
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_schedule import release, run
-from judge.backends.cpu.lowering.runtime_values import fp8, lane_functions, printf
+from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
 from judge.backends.cpu.lowering.runtime_watch import watch
 from judge.backends.cpu.lowering.runtime_watch_access import watched_access
@@ -77,5 +77,5 @@ def text() -> str:
         parts += [load(bits), store(bits)]
     for bits, count in VECTOR_FORMS:
         parts += [load_vector(bits, count), store_vector(bits, count)]
-    parts += [uniform_access(), printf(), lane_functions(), fp8(), release(), run()]
+    parts += [uniform_access(), printf(), lane_functions(), fp8(), half(), release(), run()]
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Runtime functions on values: records of printf, the math functions without an instruction, fp8 conversion."""
+"""Runtime functions on values: records of printf, math without an instruction, fp8 and half conversion."""
 
 from judge.backends.cpu.lowering.layout import Ctx, State
 
@@ -203,5 +203,80 @@ next:
 done:
   %r = load <32 x i32>, ptr %in, align 64
   ret <32 x i32> %r
+}
+"""
+
+
+def half() -> str:
+    """Half conversions under the names that code for processors without F16C calls (x86-64-v2).
+
+    To float: the bits under float's exponent, times 2^112, the difference of the biases. To half: round to
+    nearest even on the bit pattern; below 2^-14 the addition of 0.5 rounds, whose last place is half's
+    smallest step. A double first becomes a float rounded to odd, so that the second rounding sees the first.
+    """
+    return """
+define float @__extendhfsf2(half %h) {
+  %b16 = bitcast half %h to i16
+  %b = zext i16 %b16 to i32
+  %mag = and i32 %b, 32767
+  %up = shl i32 %mag, 13
+  %f = bitcast i32 %up to float
+  %scaled = fmul float %f, 0x46F0000000000000
+  %bits = bitcast float %scaled to i32
+  %special = icmp uge i32 %mag, 31744
+  %infinite = or i32 %up, 2139095040
+  %m = select i1 %special, i32 %infinite, i32 %bits
+  %s0 = and i32 %b, 32768
+  %s = shl i32 %s0, 16
+  %r = or i32 %m, %s
+  %x = bitcast i32 %r to float
+  ret float %x
+}
+define half @__truncsfhf2(float %x) {
+  %b = bitcast float %x to i32
+  %a = and i32 %b, 2147483647
+  %s0 = lshr i32 %b, 16
+  %s = and i32 %s0, 32768
+  %isnan = icmp ugt i32 %a, 2139095040
+  %payload0 = lshr i32 %a, 13
+  %payload1 = and i32 %payload0, 1023
+  %nan = or i32 %payload1, 32256
+  %over = icmp uge i32 %a, 1199566848
+  %normal = icmp uge i32 %a, 947912704
+  %rebiased = sub i32 %a, 939524096
+  %odd0 = lshr i32 %rebiased, 13
+  %odd = and i32 %odd0, 1
+  %r1 = add i32 %rebiased, 4095
+  %r2 = add i32 %r1, %odd
+  %n = lshr i32 %r2, 13
+  %f = bitcast i32 %a to float
+  %sum = fadd float %f, 5.000000e-01
+  %sumbits = bitcast float %sum to i32
+  %small = sub i32 %sumbits, 1056964608
+  %finite = select i1 %normal, i32 %n, i32 %small
+  %big = select i1 %over, i32 31744, i32 %finite
+  %m = select i1 %isnan, i32 %nan, i32 %big
+  %r = or i32 %m, %s
+  %t = trunc i32 %r to i16
+  %h = bitcast i16 %t to half
+  ret half %h
+}
+define half @__truncdfhf2(double %d) {
+  %f = fptrunc double %d to float
+  %back = fpext float %f to double
+  %exact = fcmp ueq double %back, %d
+  %b = bitcast float %f to i32
+  %bd = bitcast double %back to i64
+  %dd = bitcast double %d to i64
+  %am = and i64 %bd, 9223372036854775807
+  %dm = and i64 %dd, 9223372036854775807
+  %above = icmp ugt i64 %am, %dm
+  %az = zext i1 %above to i32
+  %down = sub i32 %b, %az
+  %odd = or i32 %down, 1
+  %bits = select i1 %exact, i32 %b, i32 %odd
+  %g = bitcast i32 %bits to float
+  %h = call half @__truncsfhf2(float %g)
+  ret half %h
 }
 """
