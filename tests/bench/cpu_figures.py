@@ -1,7 +1,7 @@
 """The CPU rows of the table of targets, measured on this machine: `python -m tests.bench.cpu_figures`.
 
-Compile, load (parse and resolve PTX), first run (with the JIT) and second run of the two shapes of
-the book, on one and two threads, in this process; then the whole `judge test` of every problem in a
+Compile, load (parse, resolve and lower PTX), first run (with the JIT) and second run of the two shapes of
+the book, on one and two threads, with bounds checks alone and with every detector, in this process; then the whole `judge test` of every problem in a
 cold process. Each row stands beside its target. The compile cache is an empty folder of its own.
 """
 
@@ -39,6 +39,7 @@ class Shape:
     problem: str
     solution: str
     cases: tuple[str, ...]
+    bounds_target_s: float
     target_s: float
 
 
@@ -49,8 +50,11 @@ SHAPES = (
         "plain.cu",
         ("book", "book-causal"),
         0.8,
+        3.0,
     ),
-    Shape("paged decode, contexts 1, 17, 1000, 4096", "paged-decode", "scores_in_shared_memory.cu", ("book",), 1.0),
+    Shape(
+        "paged decode, contexts 1, 17, 1000, 4096", "paged-decode", "scores_in_shared_memory.cu", ("book",), 1.0, 1.0
+    ),
 )
 COLD_TARGET_S = 10.0
 
@@ -68,7 +72,7 @@ class Times:
         return self.compile_s + self.load_s + self.first_s
 
 
-def measure(shape: Shape, threads: int) -> Times:
+def measure(shape: Shape, threads: int, *, watch: bool) -> Times:
     problem = load_problem(shape.problem)
     path = problem.folder / "submissions" / "accepted" / shape.solution
     submission = read_submission(path.read_bytes(), path.name, problem)
@@ -79,7 +83,7 @@ def measure(shape: Shape, threads: int) -> Times:
     times = Times(compile_s=time.perf_counter() - began)
     if not compilation.ok:
         raise SystemExit(compilation.log)
-    device = CpuDevice(threads=threads)
+    device = CpuDevice(threads=threads, watch=watch)
     began = time.perf_counter()
     device.load(compilation.image, unit.source)
     times.load_s = time.perf_counter() - began
@@ -102,17 +106,19 @@ def _inputs(problem: Problem, case: Case) -> dict[str, object]:
 
 def shape_rows() -> Iterator[str]:
     yield (
-        f"{'shape':<54} {'threads':>7} {'NVRTC':>7} {'load':>7} {'first':>7} {'second':>7} {'total s':>8} {'target':>7}"
+        f"{'shape':<54} {'checks':<10} {'threads':>7} {'NVRTC':>7} {'load':>7} {'first':>7} {'second':>7} {'total s':>8} {'target':>7}"
     )
     for shape in SHAPES:
-        for threads in (1, 2):
+        for watch, threads in ((False, 1), (False, 2), (True, 1), (True, 2)):
             with tempfile.TemporaryDirectory() as cache:
                 os.environ["XDG_CACHE_HOME"] = cache
-                times = measure(shape, threads)
-            mark = "" if times.total_s <= shape.target_s else "  over"
+                times = measure(shape, threads, watch=watch)
+            target_s = shape.target_s if watch else shape.bounds_target_s
+            mark = "" if times.total_s <= target_s else "  over"
+            checks = "all" if watch else "bounds"
             yield (
-                f"{shape.what:<54} {threads:>7} {times.compile_s:7.3f} {times.load_s:7.3f} {times.first_s:7.3f} "
-                f"{times.second_s:7.3f} {times.total_s:8.3f} {shape.target_s:7.1f}{mark}"
+                f"{shape.what:<54} {checks:<10} {threads:>7} {times.compile_s:7.3f} {times.load_s:7.3f} {times.first_s:7.3f} "
+                f"{times.second_s:7.3f} {times.total_s:8.3f} {target_s:7.1f}{mark}"
             )
 
 

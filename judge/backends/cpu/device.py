@@ -32,9 +32,9 @@ _FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
 
 
 class CpuDevice:
-    """One device of a worker process. threads: 0 for one a core."""
+    """One device of a worker process. threads: 0 for one a core. watch: find races and uninitialised reads."""
 
-    def __init__(self, threads: int = 0) -> None:
+    def __init__(self, threads: int = 0, *, watch: bool = True) -> None:
         engine()
         self.properties = DeviceProperties(
             kind="cpu",
@@ -42,7 +42,7 @@ class CpuDevice:
             arch="compute_90",
         )
         self.memory = DeviceMemory()
-        self.executor = JitExecutor(threads)
+        self.executor = JitExecutor(threads, watch=watch)
         self._module: ir.Module | None = None
         self._source = ""
 
