@@ -1,8 +1,8 @@
 """The CPU rows of the table of targets, measured on this machine: `python -m tests.bench.cpu_figures`.
 
-Compile, load (parse, resolve and lower PTX), first run (with the JIT) and second run of the two shapes of
-the book, on one and two threads, with bounds checks alone and with every detector, in this process; then the whole `judge test` of every problem in a
-cold process. Each row stands beside its target. The compile cache is an empty folder of its own.
+Compile, load (parse, resolve and lower PTX), first run (with the JIT) and second run of the two shapes
+of the book, on one and two threads, with bounds checks alone and with every detector, in this process;
+then the whole `judge test` of every problem in a cold process. Each row stands beside its target. The compile cache is an empty folder of its own.
 """
 
 import argparse
@@ -106,7 +106,8 @@ def _inputs(problem: Problem, case: Case) -> dict[str, object]:
 
 def shape_rows() -> Iterator[str]:
     yield (
-        f"{'shape':<54} {'checks':<10} {'threads':>7} {'NVRTC':>7} {'load':>7} {'first':>7} {'second':>7} {'total s':>8} {'target':>7}"
+        f"{'shape':<54} {'checks':<10} {'threads':>7} {'NVRTC':>7} {'load':>7} {'first':>7} {'second':>7} "
+        f"{'total s':>8} {'target':>7}"
     )
     for shape in SHAPES:
         for watch, threads in ((False, 1), (False, 2), (True, 1), (True, 2)):
@@ -117,8 +118,8 @@ def shape_rows() -> Iterator[str]:
             mark = "" if times.total_s <= target_s else "  over"
             checks = "all" if watch else "bounds"
             yield (
-                f"{shape.what:<54} {checks:<10} {threads:>7} {times.compile_s:7.3f} {times.load_s:7.3f} {times.first_s:7.3f} "
-                f"{times.second_s:7.3f} {times.total_s:8.3f} {target_s:7.1f}{mark}"
+                f"{shape.what:<54} {checks:<10} {threads:>7} {times.compile_s:7.3f} {times.load_s:7.3f} "
+                f"{times.first_s:7.3f} {times.second_s:7.3f} {times.total_s:8.3f} {target_s:7.1f}{mark}"
             )
 
 
