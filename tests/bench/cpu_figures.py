@@ -2,7 +2,8 @@
 
 Compile, load (parse, resolve and lower PTX), first run (with the JIT) and second run of the two shapes
 of the book, on one and two threads, with bounds checks alone and with every detector, in this process;
-then the whole `judge test` of every problem in a cold process. Each row stands beside its target. The compile cache is an empty folder of its own.
+then the whole `judge test` of every problem in a cold process. Each row stands beside its target. The
+compile cache is an empty folder of its own.
 """
 
 import argparse

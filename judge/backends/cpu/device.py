@@ -22,27 +22,39 @@ from judge.backends.cpu.lowering.layout import CtaShape
 from judge.backends.cpu.memory import DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.link import load
+from judge.backends.cpu.reference_executor import ReferenceExecutor
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"
 PLANNER_PREFIX = "judge_plan_"
 """How the kernels begin that compute geometry and arguments; they run as one thread."""
 
+JIT_MACHINES = ("x86_64", "AMD64")
+"""Where generated code has been run and compared; elsewhere the interpreter is right and slow."""
+
 _FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
 
 
 class CpuDevice:
-    """One device of a worker process. threads: 0 for one a core. watch: find races and uninitialised reads."""
+    """One device of a worker process.
 
-    def __init__(self, threads: int = 0, *, watch: bool = True) -> None:
-        engine()
+    threads: 0 for one a core. watch: find races and uninitialised reads. jit: False runs the reference
+    interpreter; None decides by the machine.
+    """
+
+    def __init__(self, threads: int = 0, *, watch: bool = True, jit: bool | None = None) -> None:
+        machine = platform.machine()
+        if jit is None:
+            jit = machine in JIT_MACHINES
+        if jit:
+            engine()
         self.properties = DeviceProperties(
             kind="cpu",
-            name=f"PTX on {host_features().cpu} ({platform.machine()})",
+            name=f"PTX on {host_features().cpu} ({machine})" if jit else f"PTX interpreted ({machine}), slow",
             arch="compute_90",
         )
         self.memory = DeviceMemory()
-        self.executor = JitExecutor(threads, watch=watch)
+        self.executor = JitExecutor(threads, watch=watch) if jit else ReferenceExecutor()
         self._module: ir.Module | None = None
         self._source = ""
 
@@ -127,7 +139,7 @@ class CpuDevice:
             raise DeviceFault("compile_error", f"not emulated: {error}, needs a GPU") from error
         outcome = LaunchOutcome(
             diagnoses=self._diagnoses(launch.kernel, result),
-            counters=self._counters(result),
+            counters=self._counters(result) if result.counted else None,
             seconds=result.run_seconds,
             printed=result.printed,
         )

@@ -97,7 +97,8 @@ class LaunchResult:
     """How a launch went.
 
     stopped: "" when it ran to its end, else "trap", "assert", "deadlock" or "time". hottest: the
-    instruction a launch that did not end spent its time at. traffic: by slot.
+    instruction a launch that did not end spent its time at. traffic: by slot. counted: False where
+    counts and traffic are not known.
     """
 
     events: tuple[AccessEvent, ...] = ()
@@ -106,6 +107,7 @@ class LaunchResult:
     counts: KernelCounts = field(default_factory=KernelCounts)
     traffic: dict[int, SlotTraffic] = field(default_factory=dict)
     hottest: int | None = None
+    counted: bool = True
     translate_seconds: float = 0.0
     compile_seconds: float = 0.0
     run_seconds: float = 0.0
