@@ -89,7 +89,11 @@ class Ctx(IntEnum):
     """A byte a slot: whether a kernel may write there."""
     FAULTS = 304
     """Faults proved so far, every lane counted."""
-    SIZE = 320
+    ASYNC = 320
+    """Queues of cp.async, one block a warp; null when the kernel has none."""
+    ARRIVALS = 328
+    """Threads that bar.arrive counted, 32 bits for each of the 16 barriers."""
+    SIZE = 448
 
 
 class State(IntEnum):
@@ -163,6 +167,7 @@ class EventKind(IntEnum):
     LEFT_BEFORE_BARRIER = 15
     INPUT_WRITE = 16
     """Writes a buffer that is read-only."""
+    PARTIAL_WARP = 17
 
 
 WARNING = 32
