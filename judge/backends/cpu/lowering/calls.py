@@ -130,8 +130,9 @@ def _arrive(lw: Lowering, instruction: Instruction) -> None:
     b = lw.b
     _, mask = lw.active()
     identity = lw.read(instruction.sources[0], "i32")
-    if identity.vec:
-        raise NotEmulatedError(f"{instruction.form} with a barrier number that differs between lanes")
+    if identity.vec:  # the lanes of a warp name one barrier
+        first = b.assign(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)", "i32")
+        identity = _of_lane(lw, identity, b.binary("and", first, const_int(31, "i32")))
     lanes = b.assign(f"call i32 @llvm.ctpop.i32(i32 {mask})", "i32")
     live = b.load(b.offset("%st", State.LIVE32), "i32")
     count = b.select(b.icmp("eq", Value(mask, "i32"), live), const_int(32, "i32"), lanes)
