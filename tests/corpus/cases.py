@@ -548,6 +548,21 @@ def gemm_dp4a(rng):
     return Run("gemm_dp4a", (2, 2), (8, 8), arguments, {4: expected})
 
 
+@case("quantized.cu")
+def dot_products(rng):
+    a, b = (rng.integers(-128, 128, (40, 4), dtype=np.int8) for _ in range(2))
+    u, s = rng.integers(0, 256, (40, 4), dtype=np.uint8), rng.integers(-(1 << 15), 1 << 15, (40, 2), dtype=np.int16)
+    wide_a, wide_b, wide_u, wide_s = (x.astype(int) for x in (a, b, u, s))
+    columns = [
+        (wide_a * wide_b).sum(1) + 5,
+        (wide_u * wide_u).sum(1) + 7,
+        (wide_s * wide_b[:, :2]).sum(1) + 1,
+        (wide_s * wide_b[:, 2:]).sum(1) - 1,
+    ]
+    arguments = [a, b, u, s, blank((40, 4), i32)]
+    return Run("dot_products", (1,), (40,), arguments, {4: np.stack(columns, axis=1)})
+
+
 def e4m3_values() -> np.ndarray:
     """Value of each code below the NaN of e4m3, without signs."""
     codes = np.arange(0x7F)

@@ -35,6 +35,11 @@ extern "C" __global__ void gemm_dp4a(const int* a, const int* b, const float* sa
   c[row * n + column] = sum * sa[row] * sb[column];
 }
 
+extern "C" __global__ void dot_products(const char4* a, const char4* b, const uchar4* u, const short2* s, int4* out) {
+  int t = threadIdx.x;
+  out[t] = make_int4(__dp4a(a[t], b[t], 5), (int)__dp4a(u[t], u[t], 7u), __dp2a_lo(s[t], b[t], 1), __dp2a_hi(s[t], b[t], -1));
+}
+
 extern "C" __global__ void fp8_round_trip(const float4* x, unsigned* packed, float4* back, float scale) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float4 v = x[i];

@@ -186,3 +186,28 @@ def test_interpreter_and_jit_refuse_the_same_forms():
             with pytest.raises(NotEmulatedError) as error:
                 run_both(kernel_text(body), 32, runners=(runner,))
             assert body.split(" ")[0].removesuffix(";") in str(error.value)
+
+
+def test_shared_memory_keeps_its_old_bytes_until_the_wait():
+    text = kernel_text("""
+        .shared .b32 box[32];
+        mov.u32 %r1, box; mad.lo.u32 %r1, %t, 4, %r1; add.s64 %d1, %in, %o;
+        mov.b32 %r3, 77; st.shared.b32 [%r1], %r3;
+        cp.async.ca.shared.global [%r1], [%d1], 4; cp.async.commit_group;
+        ld.shared.b32 %r2, [%r1]; cp.async.wait_group 1; ld.shared.b32 %r4, [%r1];
+        cp.async.wait_group 0; ld.shared.b32 %r5, [%r1];
+        mul.wide.u32 %o, %t, 16; add.s64 %d1, %out, %o; st.global.v4.b32 [%d1], {%r2, %r4, %r5, %r3};""")
+    expected, found, _ = run_both(text, 32)
+    assert expected.tobytes() == found.tobytes()
+    assert found.view("u4")[:128].reshape(32, 4).tolist() == [[77, 77, t, 77] for t in range(32)]
+
+
+def test_a_guarded_vote_is_not_uniform():
+    """Lanes whose guard is false keep what they had."""
+    text = kernel_text("""
+        setp.lt.u32 %p1, %t, 7; mov.b32 %r1, 5; setp.ge.u32 %p2, %t, 3;
+        @%p1 vote.sync.ballot.b32 %r1, %p2, 127;
+        add.s64 %d1, %out, %o; st.global.b32 [%d1], %r1;""")
+    expected, found, _ = run_both(text, 32)
+    assert expected.tobytes() == found.tobytes()
+    assert found.view("u4")[:32].tolist() == [0b1111000] * 7 + [5] * 25
