@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Operand, Register, Special, Symbol
-from judge.backends.cpu.lowering.layout import STRONG_SITE, CtaShape, Ctx, State
+from judge.backends.cpu.lowering.layout import QUIET_SITE, STRONG_SITE, CtaShape, Ctx, State
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
 from judge.backends.cpu.refusal import NotEmulatedError
@@ -96,13 +96,15 @@ class Lowering:
         self.scratch_bytes = 0
         self.watch = watch
         """Emit what finds races and uninitialised reads."""
+        self.quiet = False
+        """The instruction may read what has no value: it only copies."""
         self.strong = False
         """The access being lowered is volatile, atomic or ordered: two such never race."""
 
     @property
     def site(self) -> str:
         """The i32 operand that says which access this is."""
-        return f"i32 {self.index | (STRONG_SITE if self.strong else 0)}"
+        return f"i32 {self.index | (STRONG_SITE if self.strong else 0) | (QUIET_SITE if self.quiet else 0)}"
 
     def place(self, index: int) -> Place | None:
         """Where a register lies in the version of the code being emitted."""

@@ -23,6 +23,7 @@ from judge.backends.cpu.lowering import (
     wmma_ops,
 )
 from judge.backends.cpu.lowering.context import Lowering, Registers
+from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
 from judge.backends.cpu.lowering.flow import (
     EXIT,
     Block,
@@ -120,7 +121,11 @@ class _KernelLowering:
             watch=watch,
         )
         self.b = self.lw.b
-        self.defined = Definedness(doubtful_registers(kernel, blocks) if watch else [], self.registers.state_bytes)
+        self.quiet = quiet_reads(kernel, uniformity.spaces) if watch else frozenset()
+        self.defined = Definedness(
+            doubtful_registers(kernel, blocks, copied_bytes(kernel, uniformity.spaces)) if watch else [],
+            self.registers.state_bytes,
+        )
         self.guarded: dict[int, int] = {}
         self.resumed = {0}
         """Blocks a warp may go on at, all lanes together, after it waited or gave others a turn."""
@@ -338,7 +343,9 @@ class _KernelLowering:
                 condition = lw.b.binary("xor", condition, const_int(1, "i1"))
             lw.guard = condition
             self._count_guarded()
-        self.defined.before(lw, instruction)
+        lw.quiet = lw.index in self.quiet
+        if not lw.quiet:
+            self.defined.before(lw, instruction)
         operation(lw, instruction)
         self.defined.after(lw, instruction)
         lw.guard = None

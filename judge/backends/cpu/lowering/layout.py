@@ -180,6 +180,8 @@ ABORT_TIME, ABORT_FAILED, ABORT_FAULTS = 1, 2, 3
 """Why a launch's ABORT word was set: out of time, another thread's CTA ended it, enough faults."""
 
 MAX_SITES = 1 << 20
+QUIET_SITE = 1 << 29
+"""Added to the site of a read that may meet what has no value: a copy of a whole object."""
 STRONG_SITE = 1 << 30
 """Added to the site of a volatile, relaxed, acquiring or releasing access."""
 

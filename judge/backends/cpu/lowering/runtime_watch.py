@@ -15,7 +15,7 @@ between, and writes that change nothing, are warnings. The vector forms are in r
 """
 
 from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import MAX_CLOCK, WARNING, Cell, Ctx, EventKind, State, Watch
+from judge.backends.cpu.lowering.layout import MAX_CLOCK, QUIET_SITE, WARNING, Cell, Ctx, EventKind, State, Watch
 
 READS, WRITES, UNCHANGED, PENDING = 1, 2, 4, 8
 """Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were. PENDING: it may happen from now on."""
@@ -470,7 +470,10 @@ counted:
   %more = icmp ult i64 %b2, %stop
   br i1 %more, label %byte, label %judge
 judge:
-  %good = or i1 %any2, %iswrite
+  %quiet0 = and i32 %site, {QUIET_SITE}
+  %quiet = icmp ne i32 %quiet0, 0
+  %good0 = or i1 %any2, %iswrite
+  %good = or i1 %good0, %quiet
   br i1 %good, label %next, label %bad
 bad:
   %gap = sub i64 %at, %start
