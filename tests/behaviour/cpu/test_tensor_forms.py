@@ -211,3 +211,12 @@ def test_a_guarded_vote_is_not_uniform():
     expected, found, _ = run_both(text, 32)
     assert expected.tobytes() == found.tobytes()
     assert found.view("u4")[:32].tolist() == [0b1111000] * 7 + [5] * 25
+
+
+def test_a_uniform_fns_lives_on_in_the_next_block():
+    text = kernel_text("""
+        mov.u32 %r1, %ntid.x; fns.b32 %r2, 240, %r1, -2; bar.sync 0;
+        add.s64 %d1, %out, %o; st.global.b32 [%d1], %r2;""")
+    expected, found, _ = run_both(text, 32)
+    assert expected.tobytes() == found.tobytes()
+    assert found.view("u4")[:32].tolist() == [6] * 32

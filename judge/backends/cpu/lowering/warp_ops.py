@@ -281,10 +281,12 @@ done:
 
 def nth_set_bit(lw: Lowering, instruction: Instruction) -> None:
     """fns: the offset-th set bit of the mask from a base on, upward or (negative offset) downward."""
-    mask, base, offset = (lw.b.splat(lw.read(s, "i32")) for s in instruction.sources)
+    operands = [lw.read(s, "i32") for s in instruction.sources]
     lw.functions.setdefault("judge_fns", _NTH_SET_BIT)
-    found = lw.b.call("<32 x i32>", "judge_fns", mask.typed, base.typed, offset.typed)
-    lw.write(instruction.destinations[0], Value(found, "i32", True))
+    found = Value(lw.b.call("<32 x i32>", "judge_fns", *(lw.b.splat(o).typed for o in operands)), "i32", True)
+    if not any(o.vec for o in operands):
+        found = lw.b.assign(f"extractelement {found.typed}, i64 0", "i32")
+    lw.write(instruction.destinations[0], found)
 
 
 _NTH_SET_BIT = """
