@@ -7,6 +7,7 @@ would hand over, and the same text runs on a GPU.
 """
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +17,13 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.ir import WIDTHS
 from judge.backends.cpu.memory import DeviceMemory
 from judge.backends.cpu.ptx import load
+from tests.fuzz import matrix_snippets
 from tests.fuzz.forms import Form, Source, all_forms
-from tests.fuzz.snippets import CONSTANTS, DECLARATIONS, make_snippet
+from tests.fuzz.snippets import CONSTANTS, DECLARATIONS, MAKERS, RowOf, Snippet
 from tests.fuzz.values import draw
 
 KERNEL = "fuzz"
+Maker = Callable[[random.Random, RowOf], Snippet]
 ROW = 8
 """Bytes of a lane's value in a row of either buffer."""
 
@@ -124,9 +127,10 @@ class _Writer:
             self._store(Result(form.spelling, text, type_), target)
         self.lines.append("}")
 
-    def add_snippet(self) -> None:
-        """A form of snippets.py, sometimes in one arm of a branch."""
-        snippet = make_snippet(self.rng, self._row)
+    def add_snippet(self, make: Maker | None = None) -> None:
+        """A form of snippets.py or matrix_snippets.py, sometimes in one arm of a branch."""
+        make = make or self.rng.choice(self.rng.choice((MAKERS, MAKERS, matrix_snippets.MAKERS)))
+        snippet = make(self.rng, self._row)
         self.lines += ["{", *snippet.registers]
         start = len(self.lines)
         if snippet.whole_warp or self.rng.random() < 0.6:
@@ -259,14 +263,16 @@ def choose_forms(rng: random.Random, count: int) -> list[Form | None]:
     return [rng.choice((rng.choice(forms), rng.choice(by_opcode[rng.choice(opcodes)]), None)) for _ in range(count)]
 
 
-def make_batch(rng: random.Random, count: int, threads: int = 32, forms: list[Form | None] | None = None) -> Batch:
-    """A kernel of `count` random forms (or the given ones, None for a snippet), for one block of whole warps."""
+def make_batch(
+    rng: random.Random, count: int, threads: int = 32, forms: Sequence[Form | Maker | None] | None = None
+) -> Batch:
+    """A kernel of `count` random forms for one block of whole warps, or of the given ones (None: any snippet)."""
     writer = _Writer(rng, threads)
     for form in forms if forms is not None else choose_forms(rng, count):
-        if form is None:
-            writer.add_snippet()
-        else:
+        if isinstance(form, Form):
             writer.add(form)
+        else:
+            writer.add_snippet(form)
     text = _HEADER + "\n".join(writer.lines) + "\nret;\n}\n"
     inputs = np.array(writer.inputs, dtype=np.uint64).reshape(-1, threads)
     return Batch(threads, text, writer.results, inputs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from judge.backends.cpu.interpreter import Interpreter
-from judge.backends.cpu.lowering.context import NotEmulatedError
+from judge.backends.cpu.refusal import NotEmulatedError
 from tests.fuzz import batch as batches
 from tests.fuzz import programs
 from tests.fuzz.batch import Batch, choose_forms, make_batch

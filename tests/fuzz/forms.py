@@ -181,6 +181,7 @@ match.any.sync.{{b32,b64}} | b32 | few:F! full
 match.all.sync.{{b32,b64}} | b32 pred | few:F! full
 redux.sync.{{add,min,max}}.{{u32,s32}} | T | T! full
 redux.sync.{{and,or,xor}}.b32 | T | T! full
+elect.sync | b32 pred | full
 shfl.sync.{{up,down,bfly,idx}}.b32 | b32 pred | b32! amount:u32 clampmask:u32 full
 """
 

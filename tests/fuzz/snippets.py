@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from judge.backends.cpu.ir import WIDTHS
 
-SHARED_BYTES = 16 * 64
+SHARED_BYTES = 2 * 4096
 LOCAL_BYTES = 64
 DECLARATIONS = f"""
 .shared .align 16 .b8 smem[{SHARED_BYTES}];
@@ -324,7 +324,7 @@ def _barrier_reduction(rng: random.Random, row: RowOf) -> Snippet:
     )
 
 
-_MAKERS = (
+MAKERS = (
     _load_global,
     _load_vector,
     _store_and_load,
@@ -337,7 +337,3 @@ _MAKERS = (
     _lop3_predicate,
     _barrier_reduction,
 )
-
-
-def make_snippet(rng: random.Random, row: RowOf) -> Snippet:
-    return rng.choice(_MAKERS)(rng, row)

@@ -7,7 +7,10 @@ import math
 import random
 import struct
 
-from judge.backends.cpu.interpreter.rounding import FORMATS, Format
+import numpy as np
+
+from judge.backends.cpu.interpreter.rounding import FORMATS, Format, encode, round_to
+from judge.backends.cpu.ir import WIDTHS
 
 _INTEGER_EDGES = (0, 1, 2, 3, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF)
 _AMOUNTS = (0, 1, 7, 8, 15, 16, 17, 30, 31, 32, 33, 48, 62, 63, 64, 65, 127, 128, 255, 256, 1 << 31, (1 << 32) - 1)
@@ -83,8 +86,32 @@ def single(value: float) -> int:
     return struct.unpack("<I", struct.pack("<f", value))[0]
 
 
+def matrix_element(rng: random.Random, style: str, type_: str) -> int:
+    """exact: sums of products are exact in every accumulator. rough: of every mantissa. special: infinities and NaN."""
+    if type_ not in FORMATS:
+        return integer(rng, WIDTHS[type_])
+    format_ = FORMATS[type_]
+    bits = format_.bits
+    if style == "special" and rng.random() < 0.1:
+        # NaN, or a number as large as infinity where the format has one.
+        return format_.nan if rng.random() < 0.5 else format_.nan & ~(1 << (_fraction_bits(format_) - 1))
+    if style == "rough":
+        value = np.array([math.copysign(2.0 ** rng.uniform(-3, 3), rng.random() - 0.5)])
+        return int(encode(round_to(value, format_), format_)[0])
+    value = np.array([rng.randrange(-4, 5) / 4])
+    return int(encode(value, format_)[0]) & ((1 << bits) - 1)
+
+
+def packed_elements(rng: random.Random, style: str, type_: str) -> int:
+    """64 bits of matrix elements."""
+    bits = WIDTHS[type_]
+    return sum(matrix_element(rng, style, type_) << (bits * k) for k in range(64 // bits))
+
+
 def draw(rng: random.Random, domain: str) -> int:
-    """Raw bits for a domain: a PTX type, or one of the names below."""
+    """Raw bits for a domain: a PTX type, "style of TYPE" for matrix elements, or one of the names below."""
+    if " of " in domain:
+        return packed_elements(rng, *domain.split(" of "))
     match domain:
         case "pred":
             return rng.getrandbits(1)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from judge.backends.cpu.fragments import MMA_FORMS, WMMA_FORMS
+from judge.backends.cpu.ptx.instructions import FORMS, GPU_ONLY
 from judge.cli.exits import Exit
 from judge.records import DiagnosisKind
 from judge.verdict import Verdict
@@ -45,3 +47,22 @@ def test_readme_names_every_option_of_test():
     source = (ROOT / "judge/cli/commands/test.py").read_text(encoding="utf-8")
     named = set(re.findall(r'"(--[a-z-]+)"', source)) | {"--backend", "--cases", "--seed", "--format"}
     assert {option for option in named if f"`{option}" not in text} == set()
+
+
+def test_the_page_on_instructions_names_every_one():
+    text = (ROOT / "docs/cpu-instructions.md").read_text(encoding="utf-8")
+    emulated, refused = text.split("## Refused by name")
+    assert {opcode for opcode in FORMS if f"`{opcode}`" not in emulated} == {"brkpt"}
+    assert {opcode for opcode in GPU_ONLY if f"`{opcode}`" not in refused} == set()
+
+
+@pytest.mark.parametrize(("instruction", "forms"), [("mma.sync", MMA_FORMS), ("wmma", WMMA_FORMS)])
+def test_the_page_on_instructions_shows_the_table_of_products(instruction, forms):
+    text = (ROOT / "docs/cpu-instructions.md").read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| `{re.escape(instruction)}` \| (.+?) \| (.+?) \| (.+?) \|$", text, re.M)
+    shown = {
+        type_: (tuple(shapes.split(", ")), tuple(sums.split(", ")))
+        for types, sums, shapes in rows
+        for type_ in types.removesuffix(" (mixed too)").split(", ")
+    }
+    assert shown == forms

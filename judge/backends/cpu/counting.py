@@ -6,7 +6,8 @@ because only some of the block's lanes execute it.
 
 from dataclasses import dataclass
 
-from judge.backends.cpu.ir import WIDTHS, Address, Instruction, Kernel
+from judge.backends.cpu.fragments import LANES, parse_shape, product_form, wmma_elements
+from judge.backends.cpu.ir import WIDTHS, Address, Immediate, Instruction, Kernel
 from judge.backends.cpu.lowering.flow import is_barrier
 from judge.backends.cpu.lowering.kernel import LoweredKernel
 from judge.backends.cpu.lowering.memory_ops import state_space
@@ -31,9 +32,14 @@ class KernelCounts:
 
 
 def flops_of(instruction: Instruction) -> int:
-    """Floating-point operations of one lane; an fma counts two, comparisons and conversions none."""
+    """Floating-point operations of one lane; an fma counts two, comparisons and conversions none.
+
+    A matrix product counts 2 m n k for its warp, when it sums floating-point numbers.
+    """
     if not instruction.types:
         return 0
+    if instruction.opcode in ("mma", "wmma"):
+        return _product_flops(instruction)
     type_ = instruction.types[-1]
     if type_ not in _FLOATS and type_ not in _PAIRS:
         return 0
@@ -41,8 +47,36 @@ def flops_of(instruction: Instruction) -> int:
     return count * (2 if type_ in _PAIRS else 1)
 
 
+def _product_flops(instruction: Instruction) -> int:
+    if instruction.opcode == "wmma" and instruction.modifiers[0] != "mma":
+        return 0
+    form = product_form(instruction.opcode, instruction.modifiers, instruction.types)
+    if form is None or form.d == "s32":
+        return 0
+    return 2 * form.shape.m * form.shape.n * form.shape.k // LANES
+
+
+def _is_store(instruction: Instruction) -> bool:
+    return instruction.opcode in ("st", "red", "stmatrix", "cp") or instruction.modifiers[:1] == ("store",)
+
+
+def _matrix_bytes(instruction: Instruction) -> int:
+    """Bytes a lane moves in a matrix load or store, or in a cp.async."""
+    if instruction.opcode in ("ldmatrix", "stmatrix"):
+        return 4 * next((n for m, n in (("x1", 1), ("x2", 2), ("x4", 4)) if m in instruction.modifiers), 1)
+    if instruction.opcode == "cp":
+        size = next((o for o in instruction.sources if isinstance(o, Immediate)), None)
+        return size.value if size is not None and isinstance(instruction.sources[0], Address) else 0
+    shape = parse_shape(next(m for m in instruction.modifiers if m[0] == "m" and "n" in m and "k" in m))
+    return wmma_elements(shape, instruction.modifiers[1]) * WIDTHS[instruction.types[-1]] // 8
+
+
+_MATRIX = ("ldmatrix", "stmatrix", "cp")
+
+
 def _shared_bytes(instruction: Instruction, spaces: tuple[int, ...]) -> int:
-    if instruction.opcode not in ("ld", "st", "atom", "red"):
+    moves_matrix = instruction.opcode in _MATRIX or instruction.modifiers[:1] in (("load",), ("store",))
+    if instruction.opcode not in ("ld", "st", "atom", "red") and not moves_matrix:
         return 0
     operands = (*instruction.destinations, *instruction.sources)
     address = next((o for o in operands if isinstance(o, Address)), None)
@@ -51,6 +85,8 @@ def _shared_bytes(instruction: Instruction, spaces: tuple[int, ...]) -> int:
     space = state_space(instruction)
     if space != "shared" and (space or address_spaces(address, spaces) != SHARED):
         return 0
+    if moves_matrix:
+        return _matrix_bytes(instruction)
     count = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
     return WIDTHS[instruction.types[-1]] // 8 * count
 
@@ -75,7 +111,7 @@ def count_launch(kernel: Kernel, lowered: LoweredKernel, counters: list[int]) ->
             if is_barrier(instruction):
                 total.barriers += warps
             moved = active * _shared_bytes(instruction, spaces)
-            if instruction.opcode in ("st", "red"):
+            if _is_store(instruction):
                 total.shared_bytes_written += moved
             else:
                 total.shared_bytes_read += moved

@@ -16,13 +16,13 @@ from judge.backends.cpu.addresses import MODULE_SLOT
 from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
 from judge.backends.cpu.executor import JitExecutor, LaunchResult
 from judge.backends.cpu.interpreter import initial_block
-from judge.backends.cpu.lowering.context import NotEmulatedError
 from judge.backends.cpu.lowering.jit import engine, host_features
 from judge.backends.cpu.lowering.layout import CtaShape
 from judge.backends.cpu.memory import DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.link import load
 from judge.backends.cpu.reference_executor import ReferenceExecutor
+from judge.backends.cpu.refusal import NotEmulatedError
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"

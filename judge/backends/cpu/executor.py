@@ -30,6 +30,7 @@ from judge.backends.cpu.counting import KernelCounts, count_launch, hottest_inst
 from judge.backends.cpu.device_printf import format_printf
 from judge.backends.cpu.events import AccessEvent, Coordinates, Party
 from judge.backends.cpu.interpreter import initial_block
+from judge.backends.cpu.lowering import runtime_async as async_queue
 from judge.backends.cpu.lowering.calls import split_barrier_reductions
 from judge.backends.cpu.lowering.jit import engine, host_features
 from judge.backends.cpu.lowering.kernel import ENTRY_PC, LoweredKernel, lower_kernel
@@ -77,6 +78,7 @@ _KINDS = {
     EventKind.MASK_SELF: (DiagnosisKind.DIVERGENT_BARRIER, ""),
     EventKind.LEFT_BEFORE_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
     EventKind.INPUT_WRITE: (DiagnosisKind.INPUT_MODIFIED, "write"),
+    EventKind.PARTIAL_WARP: (DiagnosisKind.DIVERGENT_BARRIER, ""),
 }
 
 _RACES = {EventKind.RACE_READ: "write", EventKind.RACE_OVERWRITE: "read", EventKind.RACE_WRITE: "write"}
@@ -311,6 +313,8 @@ class _Context:
         self.watches = launch.watch_table(launch.shared_bytes)
         local_words = launch.warps * launch.local_bytes * 4 if launch.watch else 0
         self.local_written = aligned_bytes(local_words) if local_words else None
+        copies = any(i.opcode == "cp" for i in launch.kernel.instructions)
+        self.copies = aligned_bytes(launch.warps * async_queue.WARP_BYTES if copies else 0)
         self._place_slots()
         self._fill()
 
@@ -359,6 +363,8 @@ class _Context:
             if array is None:
                 continue
             self.set64(name, array.ctypes.data)
+        if self.copies.size:
+            self.set64(Ctx.ASYNC, self.copies.ctypes.data)
         for name, value in (
             (Ctx.SHARED_BYTES, launch.shared_bytes),
             (Ctx.STATE_BYTES, launch.lowered.state_bytes),
@@ -553,6 +559,8 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
             warning=True,
             detail="left",
         )
+    if kind is EventKind.PARTIAL_WARP:
+        return _partial_warp(launch, record, count)
     address = int(record["address"])
     return _access_event(launch, record, kind, warning, address, block, thread, count)
 
@@ -660,6 +668,25 @@ def _detail(launch: _Launch, record: Any, kind: EventKind, warning: bool) -> str
     if kind in (EventKind.MASK_ABSENT, EventKind.MASK_SELF):
         return f"mask:{int(record['data0']):#010x}:{int(record['data1']):#010x}"
     return ""
+
+
+def _partial_warp(launch: _Launch, record: Any, count: int) -> AccessEvent:
+    """A warp-wide instruction that some lanes do not come to: data0 is the mask of those that do."""
+    here, warp = int(record["data0"]), int(record["warp"])
+    missing = next(lane for lane in range(32) if not here >> lane & 1)
+    block = launch.block_of(int(record["cta"]))
+    site = int(record["site"])
+    form = launch.kernel.instructions[site].form
+    return AccessEvent(
+        DiagnosisKind.DIVERGENT_BARRIER,
+        launch.kernel.name,
+        site,
+        block,
+        launch.thread_of(warp, int(record["lane"])),
+        count=max(count, 1),
+        other=Party(None, block, launch.thread_of(warp, missing), "is elsewhere"),
+        detail=f"{form} needs all 32 lanes of the warp",
+    )
 
 
 def _first_thread_at(launch: _Launch, thread: Coordinates) -> Coordinates:

@@ -1,9 +1,10 @@
 """Which lane and register holds which matrix element in mma, ldmatrix and wmma.
 
 The layouts of mma and ldmatrix are the ones the PTX ISA fixes. Those of wmma are unspecified, so
-we chose the plainest: with n elements a lane, lane l holds elements l*n to l*n+n-1 of the
-row-major matrix, whatever the memory layout was. Fragments of one shape and different type then
-match element by element, which kernels that convert accumulators in place rely on.
+we chose the plainest: element e of lane l is element 32*e + l of the row-major matrix, whatever
+the memory layout was, so that a register of 32 lanes is a stretch of the matrix. Fragments of one
+shape and different type then match element by element, which kernels that convert accumulators in
+place rely on.
 
 Everything here is a pure function of small integers; both executors share it.
 """
@@ -25,6 +26,64 @@ class Shape:
     def of(self, operand: str) -> tuple[int, int]:
         """(rows, columns) of operand "a", "b", "c" or "d"."""
         return {"a": (self.m, self.k), "b": (self.k, self.n)}.get(operand, (self.m, self.n))
+
+
+_HALF_SHAPES = ("m16n8k8", "m16n8k16")
+_BYTE_SHAPES = ("m8n8k16", "m16n8k16", "m16n8k32")
+_WMMA_SHAPES = ("m16n16k16", "m8n32k16", "m32n8k16")
+
+MMA_FORMS = {
+    "f16": (_HALF_SHAPES, ("f16", "f32")),
+    "bf16": (_HALF_SHAPES, ("f32",)),
+    "tf32": (("m16n8k4", "m16n8k8"), ("f32",)),
+    "f64": (("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"), ("f64",)),
+    "s8": (_BYTE_SHAPES, ("s32",)),
+    "u8": (_BYTE_SHAPES, ("s32",)),
+    "e4m3": (("m16n8k16", "m16n8k32"), ("f16", "f32")),
+    "e5m2": (("m16n8k16", "m16n8k32"), ("f16", "f32")),
+}
+"""mma.sync by the type of A: (shapes, accumulator types). Other forms are refused by name."""
+
+WMMA_FORMS = {
+    "f16": (_WMMA_SHAPES, ("f16", "f32")),
+    "bf16": (_WMMA_SHAPES, ("f32",)),
+    "tf32": (("m16n16k8",), ("f32",)),
+    "f64": (("m8n8k4",), ("f64",)),
+    "s8": (_WMMA_SHAPES, ("s32",)),
+    "u8": (_WMMA_SHAPES, ("s32",)),
+}
+"""The same for wmma.mma."""
+
+_FAMILIES = ({"s8", "u8"}, {"e4m3", "e5m2"})
+
+
+@dataclass(frozen=True)
+class Product:
+    """d = a * b + c of one mma or wmma.mma form."""
+
+    shape: Shape
+    a: str
+    b: str
+    c: str
+    d: str
+
+
+def product_form(opcode: str, modifiers: tuple[str, ...], types: tuple[str, ...]) -> Product | None:
+    """The product an mma or wmma.mma spelling stands for, None when it is not emulated."""
+    forms = MMA_FORMS if opcode == "mma" else WMMA_FORMS
+    # The f16 form of wmma names only the types of d and c.
+    d, a, b, c = types if len(types) == 4 else (types[0], "f16", "f16", types[-1])
+    shapes, accumulators = forms.get(a, ((), ()))
+    shape = next((m for m in modifiers if m in shapes), None)
+    same = a == b or any({a, b} <= family for family in _FAMILIES)
+    layouts = tuple(m for m in modifiers if m in ("row", "col"))
+    if opcode == "mma" and layouts != ("row", "col"):
+        return None
+    if shape is None or not same or c not in accumulators or d not in accumulators:
+        return None
+    if "xor" in modifiers or "and" in modifiers:
+        return None
+    return Product(parse_shape(shape), a, b, c, d)
 
 
 def parse_shape(name: str) -> Shape:
@@ -51,9 +110,9 @@ def mma_c(lane: int, element: int) -> Place:
     return lane // 4 + 8 * (element // 2), lane % 4 * 2 + element % 2
 
 
-def wmma_place(columns: int, elements: int, lane: int, element: int) -> Place:
-    """Our layout of a wmma fragment with that many distinct elements a lane."""
-    return divmod(lane * elements + element, columns)
+def wmma_place(columns: int, lane: int, element: int) -> Place:
+    """Our layout of a wmma fragment of a matrix with that many columns."""
+    return divmod(LANES * element + lane, columns)
 
 
 def wmma_elements(shape: Shape, operand: str) -> int:

@@ -181,6 +181,13 @@ def _barrier(event: AccessEvent, who: str, other: OtherSide | None) -> Told:
     if event.detail.startswith("mask:"):
         _, named, here = event.detail.split(":")
         return _members(event, who, int(named, 16), int(here, 16))
+    if other is not None and other.party.action == "is elsewhere":
+        return Told(
+            event.kind,
+            f"{who} is at an instruction of the whole warp that thread {triple(other.party.thread)} does not come to: "
+            f"{event.detail}.",
+            "Let all 32 lanes of the warp reach it together: no branch between them, whole warps in the block.",
+        )
     waits = f" while thread {triple(other.party.thread)} waits at another barrier{other.where}" if other else ""
     return Told(
         event.kind,

@@ -22,7 +22,7 @@ def test_layouts_hold_every_element_once():
     assert mma_a(shape, 2, 5, 1, 1) == (9, 3)
     assert mma_b(2, 5, 1, 0) == (10, 1)
     assert mma_c(5, 3) == (9, 3)
-    assert len({wmma_place(16, 8, lane, n) for lane in range(LANES) for n in range(8)}) == 256
+    assert len({wmma_place(16, lane, n) for lane in range(LANES) for n in range(8)}) == 256
 
 
 def _half_words(matrix: np.ndarray, place, registers: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from judge.backends.cpu.addresses import MODULE_SLOT, SPACE_SLOTS, slot_base
 from judge.backends.cpu.events import AccessEvent, Coordinates
 from judge.backends.cpu.interpreter import (
     access,
+    async_copy,
     atomics,
     bits,
     builtins,
@@ -27,12 +28,13 @@ from judge.backends.cpu.interpreter import (
     warpwide,
 )
 from judge.backends.cpu.interpreter.scheduler import run_grid
-from judge.backends.cpu.interpreter.state import Bytes, Launch, Memory, NotEmulatedError, StoppedError
+from judge.backends.cpu.interpreter.state import Bytes, Launch, Memory, StoppedError
 from judge.backends.cpu.interpreter.table import OPERATIONS
+from judge.backends.cpu.refusal import NotEmulatedError
 
 __all__ = ["OPERATIONS", "Interpreter", "InterpreterResult", "Memory", "NotEmulatedError", "run_kernel"]
 
-FAMILIES = (access, atomics, bits, builtins, compare, conversion, floats, integers, matrix, moves, warpwide)
+FAMILIES = (access, async_copy, atomics, bits, builtins, compare, conversion, floats, integers, matrix, moves, warpwide)
 """The modules that define instructions; importing them fills OPERATIONS."""
 
 DEFAULT_INSTRUCTION_LIMIT = 50_000_000

@@ -4,7 +4,7 @@ A lane whose access fails the check takes no part: its load gives zero, its stor
 an event tells of it. A misaligned access is treated the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,13 +128,19 @@ def read_bytes(step: Step, space: str, addresses: Raw, size: int) -> Bytes:
     return result
 
 
+def write_checked(step: Step, touched: Iterable[Part], size: int) -> Iterator[tuple[Part, Mask]]:
+    """The parts of a write that exist, each with the positions that pass the check."""
+    for part in touched:
+        good = checked(step, part, size, "write")
+        if part.block is not None:
+            yield part, good
+
+
 def write_bytes(step: Step, space: str, addresses: Raw, data: Bytes) -> None:
     """Store (lanes, size) bytes. Where lanes meet at one address the highest lane stays."""
     size = data.shape[1]
-    for part in parts(step, space, addresses):
-        good = checked(step, part, size, "write")
-        if part.block is None:
-            continue
+    for part, good in write_checked(step, parts(step, space, addresses), size):
+        assert part.block is not None
         for place in np.flatnonzero(good).tolist():
             start = int(part.starts[place] + part.offsets[place])
             part.block[start : start + size] = data[part.positions[place]]

@@ -13,8 +13,9 @@ from judge.backends.cpu.interpreter.access import access_space, address_of, chec
 from judge.backends.cpu.interpreter.floats import choose
 from judge.backends.cpu.interpreter.integers import FLOAT_TYPES
 from judge.backends.cpu.interpreter.rounding import decode, encode, format_of, fused, round_to
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step, signed_list
+from judge.backends.cpu.interpreter.state import Step, signed_list
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 _OPERATIONS = ("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
 _INTEGER: dict[str, Callable[[int, int], int]] = {

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.interpreter.integers import per_lane
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step
+from judge.backends.cpu.interpreter.state import Step
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 _ALL = 0xFFFF_FFFF
 

@@ -7,8 +7,9 @@ import numpy as np
 from judge.backends.cpu import ir
 from judge.backends.cpu.device_printf import format_printf
 from judge.backends.cpu.interpreter.access import parts
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step, StoppedError
+from judge.backends.cpu.interpreter.state import Step, StoppedError
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 from judge.records import DiagnosisKind
 
 

@@ -5,8 +5,9 @@ import numpy as np
 from judge.backends.cpu import ir
 from judge.backends.cpu.interpreter.integers import FLOAT_TYPES
 from judge.backends.cpu.interpreter.rounding import Floats, format_of
-from judge.backends.cpu.interpreter.state import Mask, NotEmulatedError, Step
+from judge.backends.cpu.interpreter.state import Mask, Step
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 _ORDERED = {
     "eq": np.equal,

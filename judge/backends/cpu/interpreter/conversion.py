@@ -12,8 +12,9 @@ import numpy as np
 from judge.backends.cpu import ir
 from judge.backends.cpu.interpreter.integers import FLOAT_TYPES, clamp
 from judge.backends.cpu.interpreter.rounding import F32, F64, Floats, flush, format_of, round_ratio, round_to, saturate
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step
+from judge.backends.cpu.interpreter.state import Step
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 _INTEGER_MODES = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _FLOATS = FLOAT_TYPES | {"tf32", "e4m3x2", "e5m2x2"}

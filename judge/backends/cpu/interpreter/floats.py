@@ -25,8 +25,9 @@ from judge.backends.cpu.interpreter.rounding import (
     square_root,
     square_root64,
 )
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step
+from judge.backends.cpu.interpreter.state import Step
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 
 def _type(step: Step) -> str:

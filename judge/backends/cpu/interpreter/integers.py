@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.interpreter import floats
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step, signed_list
+from judge.backends.cpu.interpreter.state import Step, signed_list
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 FLOAT_TYPES = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2"})
 

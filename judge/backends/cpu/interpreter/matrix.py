@@ -1,13 +1,29 @@
-"""Matrix instructions and asynchronous copies: cp.async, ldmatrix, stmatrix, movmatrix, mma, wmma.
+"""Matrix instructions: ldmatrix, stmatrix, movmatrix, mma, wmma.
 
 Products are summed in float64 and rounded once to the accumulator's type; hardware sums in an
 order and width of its own, so floating-point results agree only within a tolerance.
+
+All of them are instructions of the whole warp. One that part of it executes is reported; the lanes
+that are there go on with what the registers of the others hold.
 """
 
 import numpy as np
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.fragments import LANES, Shape, mma_a, mma_b, mma_c, parse_shape, wmma_elements, wmma_place
+from judge.backends.cpu.events import Party
+from judge.backends.cpu.fragments import (
+    LANES,
+    WMMA_FORMS,
+    Product,
+    Shape,
+    mma_a,
+    mma_b,
+    mma_c,
+    parse_shape,
+    product_form,
+    wmma_elements,
+    wmma_place,
+)
 from judge.backends.cpu.interpreter.access import (
     access_space,
     address_of,
@@ -19,23 +35,44 @@ from judge.backends.cpu.interpreter.access import (
 )
 from judge.backends.cpu.interpreter.integers import clamp
 from judge.backends.cpu.interpreter.rounding import FORMATS, Floats, Raw, decode, encode, round_to
-from judge.backends.cpu.interpreter.state import NotEmulatedError, Step
+from judge.backends.cpu.interpreter.state import Step
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
+from judge.records import DiagnosisKind
 
-_SHAPES = ("m8n8k4", "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m16n16k16", "m16n16k8", "m8n32k16")
 _INTEGERS = ("s8", "u8", "s32")
+_LOADED = ("f16", "bf16", "tf32", "s8", "u8", "f64", "f32", "s32")
+_TF32_BITS = np.uint64(0xFFFF_E000)
 
 
 def _shape(step: Step) -> Shape:
-    name = next((m for m in step.modifiers if m in (*_SHAPES, "m32n8k16")), None)
-    if name is None:
+    """The shape of a wmma load or store."""
+    shapes = {s for known, _ in WMMA_FORMS.values() for s in known}
+    name = next((m for m in step.modifiers if m in shapes), None)
+    if name is None or step.instruction.types[-1] not in _LOADED:
         raise NotEmulatedError(step.instruction.form)
     return parse_shape(name)
 
 
-def _whole_warp(step: Step) -> None:
-    if step.lanes.size != LANES:
-        raise NotEmulatedError(f"{step.instruction.form} by part of a warp")
+def _product(step: Step) -> Product:
+    form = product_form(step.instruction.opcode, step.modifiers, step.instruction.types)
+    if form is None:
+        raise NotEmulatedError(step.instruction.form)
+    return form
+
+
+def _whole_warp(step: Step) -> Step:
+    """The step as all 32 lanes would execute it; a missing lane is reported."""
+    if step.lanes.size == LANES:
+        return step
+    missing = next(lane for lane in range(LANES) if lane not in step.lanes)
+    step.report(
+        DiagnosisKind.DIVERGENT_BARRIER,
+        int(step.lanes[0]),
+        other=Party(None, step.warp.cta.index, step.warp.thread_index(missing), "is elsewhere"),
+        detail=f"{step.instruction.form} needs all {LANES} lanes of the warp",
+    )
+    return Step(step.warp, step.index, step.instruction, np.arange(LANES))
 
 
 def _values(raw: Raw, type_: str) -> Floats:
@@ -44,6 +81,8 @@ def _values(raw: Raw, type_: str) -> Floats:
         bits = np.uint64(64 - ir.WIDTHS[type_])
         wide = (raw << bits).view(np.int64) >> bits.view(np.int64) if type_[0] == "s" else raw
         return wide.astype(np.float64)
+    if type_ == "tf32":
+        raw = raw & _TF32_BITS  # a multiplier sees nothing below them
     return decode(raw, FORMATS[type_])
 
 
@@ -63,27 +102,27 @@ def _split(registers: list[Raw], type_: str) -> list[Floats]:
 @executes("mma")
 def mma(step: Step) -> None:
     """d = a * b + c with a in row and b in column order."""
-    _whole_warp(step)
-    shape = _shape(step)
-    d_type, a_type, b_type, c_type = step.instruction.types
-    width = 64 if a_type == "f64" else 32
-    per_register = max(32 // ir.WIDTHS[a_type], 1)
-    a, b, c = (_registers(step, s, width) for s in step.instruction.sources[:3])
+    form = _product(step)
+    shape = form.shape
+    whole = _whole_warp(step)
+    width = 64 if form.a == "f64" else 32
+    per_register = max(32 // ir.WIDTHS[form.a], 1)
+    a, b, c = (_registers(whole, s, width) for s in step.instruction.sources[:3])
     left, right = np.zeros(shape.of("a")), np.zeros(shape.of("b"))
     accumulator = np.zeros(shape.of("c"))
-    for number, values in enumerate(_split(a, a_type)):
+    for number, values in enumerate(_split(a, form.a)):
         for lane in range(LANES):
             left[mma_a(shape, per_register, lane, *divmod(number, per_register))] = values[lane]
-    for number, values in enumerate(_split(b, b_type)):
+    for number, values in enumerate(_split(b, form.b)):
         for lane in range(LANES):
             right[mma_b(per_register, lane, *divmod(number, per_register))] = values[lane]
-    for number, values in enumerate(_split(c, c_type)):
+    for number, values in enumerate(_split(c, form.c)):
         for lane in range(LANES):
             accumulator[mma_c(lane, number)] = values[lane]
-    result = _multiply(step, left, right, accumulator, d_type)
+    result = _multiply(step, left, right, accumulator, form.d)
     elements = shape.m * shape.n // LANES
     places = [[mma_c(lane, number) for lane in range(LANES)] for number in range(elements)]
-    _write(step, step.instruction.destinations[0], d_type, [[result[p] for p in row] for row in places])
+    _write(step, step.instruction.destinations[0], form.d, [[result[p] for p in row] for row in places])
 
 
 def _multiply(step: Step, left: Floats, right: Floats, accumulator: Floats, type_: str) -> Floats:
@@ -94,18 +133,23 @@ def _multiply(step: Step, left: Floats, right: Floats, accumulator: Floats, type
 
 
 def _write(step: Step, destination: ir.Operand | None, type_: str, elements: list[list[float]]) -> None:
-    """Write elements (outer: number in the lane, inner: lane) into a list of registers."""
-    targets = destination.elements if isinstance(destination, ir.Vector) else (destination,)
-    bits = ir.WIDTHS[type_]
-    per_register = max(32 // bits, 1)
+    """Write elements (outer: number in the lane, inner: all 32 lanes) into a list of registers."""
     if type_ in _INTEGERS:
         limit = (lambda v: clamp(v, type_)) if step.has("satfinite") else int
-        mask = (1 << bits) - 1
+        mask = (1 << ir.WIDTHS[type_]) - 1
         codes = [np.array([limit(int(v)) & mask for v in row], dtype=np.uint64) for row in elements]
     else:
         codes = [encode(np.array(row, dtype=np.float64), FORMATS[type_]) for row in elements]
+    _write_codes(step, destination, type_, [row[step.lanes] for row in codes])
+
+
+def _write_codes(step: Step, destination: ir.Operand | None, type_: str, codes: list[Raw]) -> None:
+    """The same with bit patterns, for the executing lanes. Registers past the last element become zero."""
+    targets = destination.elements if isinstance(destination, ir.Vector) else (destination,)
+    bits = ir.WIDTHS[type_]
+    per_register = max(32 // bits, 1)
     for number, target in enumerate(targets):
-        raw = np.zeros(LANES, dtype=np.uint64)
+        raw = np.zeros(step.lanes.size, dtype=np.uint64)
         for part in range(per_register):
             place = number * per_register + part
             if place < len(codes):
@@ -115,7 +159,6 @@ def _write(step: Step, destination: ir.Operand | None, type_: str, elements: lis
 
 @executes("wmma")
 def wmma(step: Step) -> None:
-    _whole_warp(step)
     match step.modifiers[0]:
         case "load":
             _wmma_load(step)
@@ -126,12 +169,11 @@ def wmma(step: Step) -> None:
 
 
 def _memory_layout(step: Step, operand: str, shape: Shape, stride: int) -> list[list[int]]:
-    """Element offset in memory of each (element in the lane, lane)."""
+    """Element offset in memory of each (element in the lane, executing lane)."""
     columns = shape.of(operand)[1]
-    count = wmma_elements(shape, operand)
     offsets = []
-    for element in range(count):
-        places = [wmma_place(columns, count, lane, element) for lane in range(LANES)]
+    for element in range(wmma_elements(shape, operand)):
+        places = [wmma_place(columns, lane, element) for lane in step.lanes.tolist()]
         offsets.append([r * stride + c if step.has("row") else c * stride + r for r, c in places])
     return offsets
 
@@ -146,6 +188,7 @@ def _stride(step: Step, sources: tuple[ir.Operand, ...], shape: Shape, operand: 
 def _wmma_load(step: Step) -> None:
     """wmma.load.a.sync.aligned.row.m16n16k16.space.type registers, [address], stride."""
     operand, shape, type_ = step.modifiers[1], _shape(step), step.instruction.types[-1]
+    _whole_warp(step)
     address, *rest = step.instruction.sources
     size = ir.WIDTHS[type_] // 8
     base = address_of(step, address)
@@ -153,12 +196,13 @@ def _wmma_load(step: Step) -> None:
     elements = []
     for offsets in _memory_layout(step, operand, shape, _stride(step, tuple(rest), shape, operand)):
         where = base + np.array([o * size for o in offsets], dtype=np.uint64)
-        elements.append(_values(from_bytes(read_bytes(step, space, where, size)), type_).tolist())
-    _write(step, step.instruction.destinations[0], type_, elements)
+        elements.append(from_bytes(read_bytes(step, space, where, size)))
+    _write_codes(step, step.instruction.destinations[0], type_, elements)
 
 
 def _wmma_store(step: Step) -> None:
     operand, shape, type_ = step.modifiers[1], _shape(step), step.instruction.types[-1]
+    _whole_warp(step)
     address, fragment, *rest = (o for o in (*step.instruction.destinations, *step.instruction.sources) if o is not None)
     size = ir.WIDTHS[type_] // 8
     base = address_of(step, address)
@@ -177,46 +221,55 @@ def _matrix(registers: list[Raw], type_: str, shape: Shape, operand: str) -> Flo
     matrix = np.zeros(shape.of(operand))
     for number, values in enumerate(_split(registers, type_)[:count]):
         for lane in range(LANES):
-            matrix[wmma_place(columns, count, lane, number)] = values[lane]
+            matrix[wmma_place(columns, lane, number)] = values[lane]
     return matrix
 
 
 def _wmma_mma(step: Step) -> None:
-    """The f16 form names only the types of d and c."""
-    shape, types = _shape(step), step.instruction.types
-    d_type, a_type, b_type, c_type = types if len(types) == 4 else (types[0], "f16", "f16", types[1])
+    form = _product(step)
+    shape = form.shape
+    whole = _whole_warp(step)
     a, b, c = step.instruction.sources[:3]
-    width = 64 if a_type == "f64" else 32
-    left = _matrix(_registers(step, a, width), a_type, shape, "a")
-    right = _matrix(_registers(step, b, width), b_type, shape, "b")
-    accumulator = _matrix(_registers(step, c, width), c_type, shape, "c")
-    result = _multiply(step, left, right, accumulator, d_type)
+    width = 64 if form.a == "f64" else 32
+    left = _matrix(_registers(whole, a, width), form.a, shape, "a")
+    right = _matrix(_registers(whole, b, width), form.b, shape, "b")
+    accumulator = _matrix(_registers(whole, c, width), form.c, shape, "c")
+    result = _multiply(step, left, right, accumulator, form.d)
     count = wmma_elements(shape, "d")
-    elements = [[result[wmma_place(shape.n, count, lane, n)] for lane in range(LANES)] for n in range(count)]
-    _write(step, step.instruction.destinations[0], d_type, elements)
+    elements = [[result[wmma_place(shape.n, lane, n)] for lane in range(LANES)] for n in range(count)]
+    _write(step, step.instruction.destinations[0], form.d, elements)
 
 
 def _matrix_count(step: Step) -> int:
     return next((n for m, n in (("x1", 1), ("x2", 2), ("x4", 4)) if step.has(m)), 1)
 
 
+def _is_transposed(step: Step) -> bool:
+    if step.instruction.types != ("b16",) or "m8n8" not in step.modifiers:
+        raise NotEmulatedError(step.instruction.form)
+    return step.has("trans")
+
+
 @executes("ldmatrix")
 def ldmatrix(step: Step) -> None:
     """Lanes 8i to 8i+7 give the row addresses of 8x8 matrix i; each lane gets two elements of a row (or column)."""
+    transposed = _is_transposed(step)
     _whole_warp(step)
     address = step.instruction.sources[0]
     count = _matrix_count(step)
     rows = _row_step(step, count)
-    data = read_bytes(rows, access_space(step, address), address_of(rows, address), 16)
-    matrices = np.ascontiguousarray(data).view(np.uint16).reshape(count, 8, 8)
+    data = np.zeros((8 * count, 16), dtype=np.uint8)
+    data[rows.lanes] = read_bytes(rows, access_space(step, address), address_of(rows, address), 16)
+    matrices = data.view(np.uint16).reshape(count, 8, 8)
     destination = step.instruction.destinations[0]
     targets = destination.elements if isinstance(destination, ir.Vector) else (destination,)
     for matrix, target in zip(matrices, targets, strict=True):
-        step.write_raw(target, "b32", _pairs(matrix.T if step.has("trans") else matrix))
+        step.write_raw(target, "b32", _pairs(matrix.T if transposed else matrix)[step.lanes])
 
 
 def _row_step(step: Step, count: int) -> Step:
-    return Step(step.warp, step.index, step.instruction, step.lanes[: 8 * count])
+    """The lanes whose addresses count."""
+    return Step(step.warp, step.index, step.instruction, step.lanes[step.lanes < 8 * count])
 
 
 def _pairs(matrix: np.ndarray) -> Raw:
@@ -233,49 +286,19 @@ def _from_pairs(raw: Raw) -> np.ndarray:
 
 @executes("stmatrix")
 def stmatrix(step: Step) -> None:
-    _whole_warp(step)
+    transposed = _is_transposed(step)
+    whole = _whole_warp(step)
     address, fragment = store_operands(step)
     count = _matrix_count(step)
     rows = _row_step(step, count)
-    matrices = [_from_pairs(r) for r in _registers(step, fragment)]
-    data = np.concatenate([np.ascontiguousarray(m.T if step.has("trans") else m) for m in matrices])
-    write_bytes(
-        rows, access_space(step, address), address_of(rows, address), data.view(np.uint8).reshape(8 * count, 16)
-    )
+    matrices = [_from_pairs(r) for r in _registers(whole, fragment)]
+    data = np.concatenate([np.ascontiguousarray(m.T if transposed else m) for m in matrices])
+    lines = data.view(np.uint8).reshape(8 * count, 16)[rows.lanes]
+    write_bytes(rows, access_space(step, address), address_of(rows, address), lines)
 
 
 @executes("movmatrix")
 def movmatrix(step: Step) -> None:
-    _whole_warp(step)
-    matrix = _from_pairs(step.raw(step.instruction.sources[0], "b32"))
-    step.write_raw(step.instruction.destinations[0], "b32", _pairs(np.ascontiguousarray(matrix.T)))
-
-
-@executes("cp")
-def copy_async(step: Step) -> None:
-    """cp.async copies at once; commit and wait have nothing left to do. A short source is padded with zeros."""
-    if step.modifiers[0] != "async" or "bulk" in step.modifiers:
-        raise NotEmulatedError(step.instruction.form)
-    if step.has("commit_group") or step.has("wait_group") or step.has("wait_all"):
-        return
-    if step.has("mbarrier"):
-        raise NotEmulatedError(step.instruction.form)
-    to, from_, size, *rest = (o for o in (*step.instruction.destinations, *step.instruction.sources) if o is not None)
-    bytes_ = step.integers(size, "u32")[0]
-    wanted = np.full(step.lanes.size, bytes_)
-    if rest and isinstance(rest[0], ir.Register) and rest[0].type == "pred":
-        wanted = np.where(step.predicates(rest[0]), 0, bytes_)
-    elif rest:
-        wanted = np.minimum(np.array(step.integers(rest[0], "u32")), bytes_)
-    data = np.zeros((step.lanes.size, bytes_), dtype=np.uint8)
-    sources = address_of(step, from_)
-    for length in np.unique(wanted).tolist():
-        places = np.flatnonzero(wanted == length)
-        if length == bytes_:
-            part = Step(step.warp, step.index, step.instruction, step.lanes[places])
-            data[places] = read_bytes(part, "global", sources[places], bytes_)
-        else:
-            for byte in range(length):
-                part = Step(step.warp, step.index, step.instruction, step.lanes[places])
-                data[places, byte] = read_bytes(part, "global", sources[places] + np.uint64(byte), 1)[:, 0]
-    write_bytes(step, "shared", address_of(step, to), data)
+    whole = _whole_warp(step)
+    matrix = _from_pairs(whole.raw(step.instruction.sources[0], "b32"))
+    step.write_raw(step.instruction.destinations[0], "b32", _pairs(np.ascontiguousarray(matrix.T))[step.lanes])

@@ -14,20 +14,10 @@ from numpy.typing import NDArray
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.events import Party
-from judge.backends.cpu.interpreter.state import (
-    LANES,
-    Cta,
-    Lanes,
-    Launch,
-    Mask,
-    NotEmulatedError,
-    Operation,
-    Step,
-    StoppedError,
-    Warp,
-)
+from judge.backends.cpu.interpreter.state import LANES, Cta, Lanes, Launch, Mask, Operation, Step, StoppedError, Warp
 from judge.backends.cpu.interpreter.table import OPERATIONS
 from judge.backends.cpu.interpreter.warpwide import member_operand
+from judge.backends.cpu.refusal import NotEmulatedError
 from judge.records import DiagnosisKind
 
 BACKWARD_JUMPS = 64

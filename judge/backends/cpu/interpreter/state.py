@@ -16,6 +16,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT, SPACE_SLOTS, slot_base
 from judge.backends.cpu.events import AccessEvent, Coordinates, Party
 from judge.backends.cpu.interpreter.rounding import Floats, Raw, decode, encode, flush, format_of
+from judge.backends.cpu.refusal import NotEmulatedError
 from judge.records import DiagnosisKind
 
 LANES = 32
@@ -30,10 +31,6 @@ class Memory(Protocol):
     """Contents of a device allocation by slot number; None when there is none."""
 
     def resolve(self, slot: int) -> Bytes | None: ...
-
-
-class NotEmulatedError(Exception):
-    """The kernel holds an instruction that has no definition here."""
 
 
 class StoppedError(Exception):
@@ -91,6 +88,16 @@ class Cta:
         """Predicates of bar.arrive threads by barrier; they are counted but do not wait."""
 
 
+@dataclass(frozen=True)
+class PendingCopy:
+    """A cp.async of one lane that nobody waited for yet: its group's number and the bytes for a shared offset."""
+
+    lane: int
+    group: int
+    offset: int
+    data: Bytes
+
+
 class Warp:
     """32 lanes: registers, carry flag, program counters and what each lane waits for."""
 
@@ -113,6 +120,9 @@ class Warp:
         self.meeting: Mask = np.zeros(LANES, dtype=bool)
         """Lanes parked until the others of their member mask come."""
         self.yielded: Mask = np.zeros(LANES, dtype=bool)
+        self.copies: list[PendingCopy] = []
+        self.committed = np.zeros(LANES, dtype=np.int64)
+        """cp.async groups each lane has closed."""
         self.jumps = np.zeros(LANES, dtype=np.int64)
         """Backward jumps since a lane was last set aside."""
 

@@ -12,8 +12,9 @@ from functools import reduce
 import numpy as np
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.interpreter.state import LANES, NotEmulatedError, Step, signed_list
+from judge.backends.cpu.interpreter.state import LANES, Step, signed_list
 from judge.backends.cpu.interpreter.table import executes
+from judge.backends.cpu.refusal import NotEmulatedError
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 _FULL = 0xFFFF_FFFF

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from judge.backends.cpu.ir import Instruction, Kernel, Target
-from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError
-from judge.backends.cpu.lowering.layout import EventKind, State, Status
+from judge.backends.cpu.lowering.context import Lowering
+from judge.backends.cpu.lowering.layout import Ctx, EventKind, State, Status
 from judge.backends.cpu.lowering.values import Value, const_int
 from judge.backends.cpu.lowering.warp_ops import check_members
+from judge.backends.cpu.refusal import NotEmulatedError
 
 BARRIER_RESULT = "barrier_result"
 """Opcode of the second half of a bar.red: what the opened barrier gives."""
@@ -107,7 +108,10 @@ def barrier_result(lw: Lowering, instruction: Instruction) -> None:
 
 
 def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
-    """bar.warp.sync: the lanes of a group are in step already."""
+    """bar.warp.sync: the lanes of a group are in step already. bar.arrive counts them and lets them go on."""
+    if "arrive" in instruction.modifiers:
+        _arrive(lw, instruction)
+        return
     if "warp" not in instruction.modifiers:
         raise lw.refuse(instruction)
     if instruction.sources:
@@ -119,6 +123,22 @@ def tick_warp(lw: Lowering) -> None:
     """What the warp did so far is ordered before what it does next."""
     if lw.watch:
         lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.SYNC32)}")
+
+
+def _arrive(lw: Lowering, instruction: Instruction) -> None:
+    """A warp whose live lanes all arrive counts whole, as it does where it waits."""
+    b = lw.b
+    _, mask = lw.active()
+    identity = lw.read(instruction.sources[0], "i32")
+    if identity.vec:  # the lanes of a warp name one barrier
+        first = b.assign(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)", "i32")
+        identity = _of_lane(lw, identity, b.binary("and", first, const_int(31, "i32")))
+    lanes = b.assign(f"call i32 @llvm.ctpop.i32(i32 {mask})", "i32")
+    live = b.load(b.offset("%st", State.LIVE32), "i32")
+    count = b.select(b.icmp("eq", Value(mask, "i32"), live), const_int(32, "i32"), lanes)
+    number = b.resize(b.binary("and", identity, const_int(15, "i32")), "i64")
+    place = b.offset(b.offset("%ctx", Ctx.ARRIVALS), b.binary("shl", number, const_int(2, "i64")))
+    b.store(place, b.binary("add", b.load(place, "i32"), count))
 
 
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {

@@ -7,16 +7,11 @@ one scalar or as 32 lanes; only registers that some block reads from another hav
 from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
-from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Location, Operand, Register, Special, Symbol
-from judge.backends.cpu.lowering.layout import STRONG_SITE, CtaShape, Ctx, State
+from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Operand, Register, Special, Symbol
+from judge.backends.cpu.lowering.layout import QUIET_SITE, STRONG_SITE, CtaShape, Ctx, State
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
-
-
-class NotEmulatedError(Exception):
-    """An instruction form the CPU backend does not have; str() names it. location: where it stands."""
-
-    location: Location | None = None
+from judge.backends.cpu.refusal import NotEmulatedError
 
 
 def register_elem(register: Register) -> str:
@@ -98,16 +93,18 @@ class Lowering:
         """Helper functions of the module by name, each emitted once."""
         self.whole_warp = False
         """All live lanes run this code: the others have exited and may be overwritten."""
-        self.uses_scratch = False
+        self.scratch_bytes = 0
         self.watch = watch
         """Emit what finds races and uninitialised reads."""
+        self.quiet = False
+        """The instruction may read what has no value: it only copies."""
         self.strong = False
         """The access being lowered is volatile, atomic or ordered: two such never race."""
 
     @property
     def site(self) -> str:
         """The i32 operand that says which access this is."""
-        return f"i32 {self.index | (STRONG_SITE if self.strong else 0)}"
+        return f"i32 {self.index | (STRONG_SITE if self.strong else 0) | (QUIET_SITE if self.quiet else 0)}"
 
     def place(self, index: int) -> Place | None:
         """Where a register lies in the version of the code being emitted."""
@@ -209,9 +206,9 @@ class Lowering:
             value = self.b.select(self.guard, value, self.register(register))
         self.values[register.index] = value
 
-    def scratch(self) -> str:
-        """A buffer of 32 lanes of 32 bytes on the stack, for vector accesses."""
-        self.uses_scratch = True
+    def scratch(self, size_bytes: int = 1024) -> str:
+        """A buffer on the stack; 1024 bytes hold 32 lanes of 32 bytes, the largest vector access."""
+        self.scratch_bytes = max(self.scratch_bytes, size_bytes)
         return "%scratch"
 
     def flush(self, live_out: int, dirty: set[int]) -> None:

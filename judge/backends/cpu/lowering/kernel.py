@@ -10,8 +10,20 @@ version; where all have met again and the uniform values agree, the first one ta
 from dataclasses import dataclass
 
 from judge.backends.cpu.ir import Immediate, Instruction, Kernel
-from judge.backends.cpu.lowering import arithmetic, calls, conversion, floats, memory_ops, moves, warp_ops
-from judge.backends.cpu.lowering.context import Lowering, NotEmulatedError, Registers
+from judge.backends.cpu.lowering import (
+    arithmetic,
+    async_copy,
+    calls,
+    conversion,
+    floats,
+    matrix_ops,
+    memory_ops,
+    moves,
+    warp_ops,
+    wmma_ops,
+)
+from judge.backends.cpu.lowering.context import Lowering, Registers
+from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
 from judge.backends.cpu.lowering.flow import (
     EXIT,
     Block,
@@ -36,6 +48,7 @@ from judge.backends.cpu.lowering.runtime import interface
 from judge.backends.cpu.lowering.undefined import Definedness, doubtful_registers
 from judge.backends.cpu.lowering.uniformity import Uniformity, analyze, apart
 from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem
+from judge.backends.cpu.refusal import NotEmulatedError
 
 OPERATIONS = {
     **arithmetic.OPERATIONS,
@@ -44,6 +57,9 @@ OPERATIONS = {
     **conversion.OPERATIONS,
     **memory_ops.OPERATIONS,
     **warp_ops.OPERATIONS,
+    **async_copy.OPERATIONS,
+    **matrix_ops.OPERATIONS,
+    **wmma_ops.OPERATIONS,
     **calls.OPERATIONS,
 }
 
@@ -105,7 +121,11 @@ class _KernelLowering:
             watch=watch,
         )
         self.b = self.lw.b
-        self.defined = Definedness(doubtful_registers(kernel, blocks) if watch else [], self.registers.state_bytes)
+        self.quiet = quiet_reads(kernel, uniformity.spaces) if watch else frozenset()
+        self.defined = Definedness(
+            doubtful_registers(kernel, blocks, copied_bytes(kernel, uniformity.spaces)) if watch else [],
+            self.registers.state_bytes,
+        )
         self.guarded: dict[int, int] = {}
         self.resumed = {0}
         """Blocks a warp may go on at, all lanes together, after it waited or gave others a turn."""
@@ -135,7 +155,8 @@ class _KernelLowering:
         declarations.add("declare i32 @llvm.cttz.i32(i32, i1)")
         declarations.add("declare i32 @llvm.ctpop.i32(i32)")
         declarations.add("declare i32 @llvm.vector.reduce.umin.v32i32(<32 x i32>)")
-        scratch = ["  %scratch = alloca [1024 x i8], align 64"] if self.lw.uses_scratch else []
+        size = self.lw.scratch_bytes
+        scratch = [f"  %scratch = alloca [{size} x i8], align 64"] if size else []
         lines = ["define i32 @warp(ptr noalias %ctx, ptr noalias %st) {", "entry:", *scratch, "  br label %enter"]
         return "\n".join([interface(), *sorted(declarations), *self.lw.functions.values(), *lines, *self.b.lines, "}"])
 
@@ -322,7 +343,9 @@ class _KernelLowering:
                 condition = lw.b.binary("xor", condition, const_int(1, "i1"))
             lw.guard = condition
             self._count_guarded()
-        self.defined.before(lw, instruction)
+        lw.quiet = lw.index in self.quiet
+        if not lw.quiet:
+            self.defined.before(lw, instruction)
         operation(lw, instruction)
         self.defined.after(lw, instruction)
         lw.guard = None

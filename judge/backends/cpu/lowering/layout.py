@@ -89,7 +89,11 @@ class Ctx(IntEnum):
     """A byte a slot: whether a kernel may write there."""
     FAULTS = 304
     """Faults proved so far, every lane counted."""
-    SIZE = 320
+    ASYNC = 320
+    """Queues of cp.async, one block a warp; null when the kernel has none."""
+    ARRIVALS = 328
+    """Threads that bar.arrive counted, 32 bits for each of the 16 barriers."""
+    SIZE = 448
 
 
 class State(IntEnum):
@@ -163,6 +167,7 @@ class EventKind(IntEnum):
     LEFT_BEFORE_BARRIER = 15
     INPUT_WRITE = 16
     """Writes a buffer that is read-only."""
+    PARTIAL_WARP = 17
 
 
 WARNING = 32
@@ -175,6 +180,8 @@ ABORT_TIME, ABORT_FAILED, ABORT_FAULTS = 1, 2, 3
 """Why a launch's ABORT word was set: out of time, another thread's CTA ended it, enough faults."""
 
 MAX_SITES = 1 << 20
+QUIET_SITE = 1 << 29
+"""Added to the site of a read that may meet what has no value: a copy of a whole object."""
 STRONG_SITE = 1 << 30
 """Added to the site of a volatile, relaxed, acquiring or releasing access."""
 

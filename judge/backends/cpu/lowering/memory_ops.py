@@ -211,7 +211,7 @@ def _local_load(lw: Lowering, pointer: Value, bits: int, count: int) -> list[Val
     width = bits // 8
     offset, inside = _local_offset(lw, pointer, width * count)
     name = b.fresh()[1:]
-    if lw.watch:
+    if lw.watch and not lw.quiet:
         b.emit(f"br i1 {inside.text}, label %inside_{name}, label %slow_{name}")
         b.label(f"inside_{name}")
         inside = _local_written(lw, offset, width * count)

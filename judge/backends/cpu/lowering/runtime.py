@@ -7,8 +7,10 @@ buffers and a report is exact.
 """
 
 from judge.backends.cpu.lowering.runtime_access import load, store
+from judge.backends.cpu.lowering.runtime_async import asynchronous_copies
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_gather import gather_traffic
+from judge.backends.cpu.lowering.runtime_matrix import matrix_rows
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
@@ -26,6 +28,7 @@ declare i32 @llvm.ctlz.i32(i32, i1)
 declare i32 @llvm.ctpop.i32(i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare float @log2f(float)
 declare float @sinf(float)
 declare float @cosf(float)
@@ -47,12 +50,19 @@ def interface() -> str:
         "declare void @judge_uniform_store(ptr, ptr, i64, i64, i32, i32, i64)",
         "declare void @judge_uniform_vector(ptr, ptr, i64, i32, i32, i64, i32)",
         "declare ptr @judge_checked(ptr, ptr, i32, i64, i64, i32, i1)",
+        "declare ptr @judge_resolve(ptr, ptr, i32, i64, i64, i1)",
         "declare void @judge_traffic(ptr, i64, i64, i64)",
         "declare void @judge_watch_any(ptr, ptr, i32, i64, i64, i32, i32)",
         "declare void @judge_watch_uniform_read(ptr, ptr, i64, i64, i32, i32)",
         "declare void @judge_tick_warp(ptr, ptr, i64)",
         "declare void @judge_fence(ptr, ptr)",
         "declare void @judge_members(ptr, ptr, i32, <32 x i32>, <32 x i32>, i32, i32)",
+        "declare void @judge_mark(ptr, i64, i64)",
+        "declare void @judge_rows_read(ptr, ptr, <32 x i64>, i32, i32, ptr)",
+        "declare void @judge_rows_write(ptr, ptr, <32 x i64>, i32, i32, ptr)",
+        "declare void @judge_async_copy(ptr, ptr, <32 x i64>, <32 x i64>, <32 x i32>, i32, i32, i32)",
+        "declare void @judge_async_commit(ptr, ptr, i32)",
+        "declare void @judge_async_wait(ptr, ptr, i32, i32)",
         "declare void @judge_fault(ptr, ptr, i32, i32, i32, i64, i32, i64, i64, i64)",
         "declare void @judge_printf(ptr, ptr, <32 x i64>, <32 x i64>, i32)",
         "declare float @judge_lg2_scalar(float)",
@@ -77,5 +87,15 @@ def text() -> str:
         parts += [load(bits), store(bits)]
     for bits, count in VECTOR_FORMS:
         parts += [load_vector(bits, count), store_vector(bits, count)]
-    parts += [uniform_access(), printf(), lane_functions(), fp8(), half(), release(), run()]
+    parts += [
+        uniform_access(),
+        matrix_rows(),
+        asynchronous_copies(),
+        printf(),
+        lane_functions(),
+        fp8(),
+        half(),
+        release(),
+        run(),
+    ]
     return "\n".join(parts)

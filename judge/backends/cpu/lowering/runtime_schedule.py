@@ -18,7 +18,7 @@ def release() -> str:
     """Open a barrier that everybody it waits for has reached; 1 when one was opened.
 
     A lane that exited counts as arrived. Barriers with a thread count wait for that many, whole
-    warps counted. Lanes released from different places are reported once.
+    warps and the threads of bar.arrive counted. Lanes released from different places are reported once.
     """
     return f"""
 define i32 @judge_release(ptr %ctx) {{
@@ -79,9 +79,14 @@ count:
 decide:
   %some = icmp ne i32 %arrived2, 0
   %counted = icmp ne i32 %expected2, 0
-  %threads = mul i32 %here2, 32
+  %waiting = mul i32 %here2, 32
+  %parr = getelementptr i8, ptr %ctx, i64 {Ctx.ARRIVALS}
+  %pown = getelementptr i32, ptr %parr, i32 %id
+  %passing = load i32, ptr %pown
+  %threads = add i32 %waiting, %passing
+  %reached = add i32 %arrived2, %passing
   %enough = icmp uge i32 %threads, %expected2
-  %allhere = icmp eq i32 %arrived2, %live2
+  %allhere = icmp uge i32 %reached, %live2
   %opens0 = select i1 %counted, i1 %enough, i1 %allhere
   %opens = and i1 %some, %opens0
   br i1 %opens, label %open, label %ids_next
@@ -92,6 +97,7 @@ ids_next:
 closed:
   ret i32 0
 open:
+  store i32 0, ptr %pown
   br label %wake
 wake:
   %v = phi i32 [ 0, %open ], [ %v2, %woken ]
@@ -237,6 +243,8 @@ begin_cta:
   %cy32 = trunc i64 %cy to i32
   %cz32 = trunc i64 %cz to i32
   call void @llvm.memset.p0.i64(ptr %shared, i8 -1, i64 %shared_bytes, i1 false)
+  %parr = getelementptr i8, ptr %ctx, i64 {Ctx.ARRIVALS}
+  call void @llvm.memset.p0.i64(ptr %parr, i8 0, i64 64, i1 false)
   %ptab = getelementptr i8, ptr %ctx, i64 {Ctx.WATCHES}
   %table = load ptr, ptr %ptab
   %pinit = getelementptr i8, ptr %table, i64 {SHARED_SLOT * Watch.SIZE}
@@ -298,6 +306,7 @@ init_local:
   store ptr %li, ptr %pli
   br label %initialized
 initialized:
+  call void @judge_async_reset(ptr %ctx, i32 %iw)
   %iw2 = add i32 %iw, 1
   %imore = icmp ult i32 %iw2, %warps
   br i1 %imore, label %init, label %pass

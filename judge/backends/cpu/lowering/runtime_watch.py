@@ -15,10 +15,10 @@ between, and writes that change nothing, are warnings. The vector forms are in r
 """
 
 from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import MAX_CLOCK, WARNING, Cell, Ctx, EventKind, State, Watch
+from judge.backends.cpu.lowering.layout import MAX_CLOCK, QUIET_SITE, WARNING, Cell, Ctx, EventKind, State, Watch
 
-READS, WRITES, UNCHANGED = 1, 2, 4
-"""Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were."""
+READS, WRITES, UNCHANGED, PENDING = 1, 2, 4, 8
+"""Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were. PENDING: it may happen from now on."""
 
 _MULTI = Cell.SAME_WARP | Cell.OTHER_WARPS
 
@@ -245,6 +245,8 @@ begin:
   %iswrite = icmp ne i32 %iswrite0, 0
   %same0 = and i32 %flags, {UNCHANGED}
   %unchanged = icmp ne i32 %same0, 0
+  %pending0 = and i32 %flags, {PENDING}
+  %pending = icmp ne i32 %pending0, 0
   %end = add i64 %start, %bytes
   br label %word
 word:
@@ -268,7 +270,7 @@ word:
   br i1 %hasinit, label %initialized, label %written
 initialized:
   %m8 = trunc i64 %bytemask to i8
-  br i1 %isread, label %check_init, label %set_init
+  br i1 %isread, label %check_init, label %may_set
 check_init:
   %i = load i8, ptr %pi
   %got = and i8 %i, %m8
@@ -279,7 +281,9 @@ uninitialized:
                          i64 0, i64 0, i64 0)
   br label %after_check
 after_check:
-  br i1 %iswrite, label %set_init, label %written
+  br i1 %iswrite, label %may_set, label %written
+may_set:
+  br i1 %pending, label %written, label %set_init
 set_init:
   %whole = icmp eq i8 %m8, 15
   br i1 %whole, label %set_whole, label %set_part
@@ -466,7 +470,10 @@ counted:
   %more = icmp ult i64 %b2, %stop
   br i1 %more, label %byte, label %judge
 judge:
-  %good = or i1 %any2, %iswrite
+  %quiet0 = and i32 %site, {QUIET_SITE}
+  %quiet = icmp ne i32 %quiet0, 0
+  %good0 = or i1 %any2, %iswrite
+  %good = or i1 %good0, %quiet
   br i1 %good, label %next, label %bad
 bad:
   %gap = sub i64 %at, %start

@@ -5,6 +5,8 @@ them has a mask of the lanes that gave it a value. A `mov` hands the mask on, si
 nobody uses yet; any other use by a lane outside the mask is told.
 """
 
+from collections.abc import Set
+
 from judge.backends.cpu.ir import Instruction, Kernel, Register
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.flow import Block, read_registers, written_registers
@@ -14,11 +16,11 @@ from judge.backends.cpu.lowering.values import Value, const_int
 _NO_USE = {"mov", "selp"}
 
 
-def doubtful_registers(kernel: Kernel, blocks: list[Block]) -> list[int]:
-    """Registers that may be read before they are written, and those a `mov` copies them to."""
+def doubtful_registers(kernel: Kernel, blocks: list[Block], copied: Set[int] = frozenset()) -> list[int]:
+    """Registers that may be read before they are written, and those a `mov` copies them to; none of `copied`."""
     if not blocks:
         return []
-    found = {r.index for r in kernel.registers if blocks[0].live_in >> r.index & 1}
+    found = {r.index for r in kernel.registers if blocks[0].live_in >> r.index & 1 and r.index not in copied}
     copies = [(d.index, s.index) for d, s in (_copied(i) for i in kernel.instructions) if d and s]
     grown = bool(found)
     while grown:

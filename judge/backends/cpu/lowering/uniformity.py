@@ -28,6 +28,7 @@ UNKNOWN = GLOBAL | SHARED | LOCAL
 _SPACE_BITS = {"shared": SHARED, "local": LOCAL, "global": GLOBAL, "const": GLOBAL, "param": GLOBAL}
 
 _VARYING_SPECIALS = {"tid.x", "tid.y", "tid.z", "laneid"}
+_VARYING_RESULTS = {"atom", "call", "shfl", "match", "elect", "ldmatrix", "movmatrix", "mma", "wmma"}
 _POINTER_OPS = {"add", "sub", "mov", "cvta", "cvt", "selp", "and", "or", "xor", "mad", "min", "max", "slct"}
 
 
@@ -112,7 +113,9 @@ def _branches_apart(last: Instruction, varying: int) -> bool:
 
 def _makes_varying(instruction: Instruction, varying: int, spaces: tuple[int, ...], shape: CtaShape) -> bool:
     opcode = instruction.opcode
-    if opcode in ("atom", "call", "shfl", "match", "ldmatrix", "mma", "wmma"):
+    if opcode in _VARYING_RESULTS:
+        return True
+    if instruction.guard is not None and varying >> instruction.guard.register.index & 1:
         return True
     if opcode == "ld" and _may_be_local(instruction, spaces):
         return True

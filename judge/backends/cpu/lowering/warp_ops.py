@@ -238,12 +238,112 @@ def reduce(lw: Lowering, instruction: Instruction) -> None:
     }[operation]
     value = b.splat(lw.read(instruction.sources[0], "i32"))
     members = _members(lw, 1, instruction)
-    taking = b.assign(f"bitcast i32 {members.text} to <32 x i1>", "i1", True)
-    filled = b.select(taking, value, b.splat(const_int(identity, "i32")))
     name = operation if operation not in ("min", "max") else ("s" if signed else "u") + operation
     function = f"llvm.vector.reduce.{name}.v32i32"
     b.declarations.add(f"declare i32 @{function}(<32 x i32>)")
-    lw.write(instruction.destinations[0], b.assign(f"call i32 @{function}({filled.typed})", "i32"))
+    if members.vec:
+        return lw.write(instruction.destinations[0], _reduce_groups(lw, function, identity, value, members))
+    taking = b.assign(f"bitcast i32 {members.text} to <32 x i1>", "i1", True)
+    filled = b.select(taking, value, b.splat(const_int(identity, "i32")))
+    return lw.write(instruction.destinations[0], b.assign(f"call i32 @{function}({filled.typed})", "i32"))
+
+
+def _reduce_groups(lw: Lowering, function: str, identity: int, value: Value, members: Value) -> Value:
+    """Every lane's reduction over its own members: groups of one warp reduce apart."""
+    name = f"judge_groups_{function.rsplit('.', 2)[-2]}_{identity & 0xFFFFFFFF}"
+    if name not in lw.functions:
+        lw.functions[name] = f"""
+define internal <32 x i32> @{name}(<32 x i32> %value, <32 x i32> %members) noinline {{
+entry:
+  %mems = alloca [32 x i32], align 64
+  %out = alloca [32 x i32], align 64
+  store <32 x i32> %members, ptr %mems, align 64
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i2, %loop ]
+  %pm = getelementptr i32, ptr %mems, i32 %i
+  %m = load i32, ptr %pm
+  %mv = bitcast i32 %m to <32 x i1>
+  %filled = select <32 x i1> %mv, <32 x i32> %value, <32 x i32> splat (i32 {identity & 0xFFFFFFFF})
+  %r = call i32 @{function}(<32 x i32> %filled)
+  %po = getelementptr i32, ptr %out, i32 %i
+  store i32 %r, ptr %po
+  %i2 = add i32 %i, 1
+  %more = icmp ult i32 %i2, 32
+  br i1 %more, label %loop, label %done
+done:
+  %all = load <32 x i32>, ptr %out, align 64
+  ret <32 x i32> %all
+}}
+"""
+    return Value(lw.b.call("<32 x i32>", name, value.typed, members.typed), "i32", True)
+
+
+def nth_set_bit(lw: Lowering, instruction: Instruction) -> None:
+    """fns: the offset-th set bit of the mask from a base on, upward or (negative offset) downward."""
+    operands = [lw.read(s, "i32") for s in instruction.sources]
+    lw.functions.setdefault("judge_fns", _NTH_SET_BIT)
+    found = Value(lw.b.call("<32 x i32>", "judge_fns", *(lw.b.splat(o).typed for o in operands)), "i32", True)
+    if not any(o.vec for o in operands):
+        found = lw.b.assign(f"extractelement {found.typed}, i64 0", "i32")
+    lw.write(instruction.destinations[0], found)
+
+
+_NTH_SET_BIT = """
+define internal <32 x i32> @judge_fns(<32 x i32> %mask, <32 x i32> %base, <32 x i32> %offset) noinline {
+entry:
+  %masks = alloca [32 x i32], align 64
+  %bases = alloca [32 x i32], align 64
+  %offsets = alloca [32 x i32], align 64
+  store <32 x i32> %mask, ptr %masks, align 64
+  store <32 x i32> %base, ptr %bases, align 64
+  store <32 x i32> %offset, ptr %offsets, align 64
+  br label %lane
+lane:
+  %i = phi i32 [ 0, %entry ], [ %i2, %next ]
+  %pm = getelementptr i32, ptr %masks, i32 %i
+  %m = load i32, ptr %pm
+  %pb = getelementptr i32, ptr %bases, i32 %i
+  %b = load i32, ptr %pb
+  %po = getelementptr i32, ptr %offsets, i32 %i
+  %o = load i32, ptr %po
+  %down = icmp slt i32 %o, 0
+  %step = select i1 %down, i32 -1, i32 1
+  %minus = sub i32 0, %o
+  %size = select i1 %down, i32 %minus, i32 %o
+  %here = icmp eq i32 %o, 0
+  %wanted = select i1 %here, i32 1, i32 %size
+  %high = icmp ugt i32 %b, 31
+  %top = and i1 %down, %high
+  %start = select i1 %top, i32 31, i32 %b
+  br label %bit
+bit:
+  %p = phi i32 [ %start, %lane ], [ %p2, %on ]
+  %left = phi i32 [ %wanted, %lane ], [ %left2, %on ]
+  %inside = icmp ult i32 %p, 32
+  br i1 %inside, label %look, label %next
+look:
+  %shifted = lshr i32 %m, %p
+  %one = and i32 %shifted, 1
+  %left2 = sub i32 %left, %one
+  %found = icmp eq i32 %left2, 0
+  br i1 %found, label %next, label %stay
+stay:
+  br i1 %here, label %next, label %on
+on:
+  %p2 = add i32 %p, %step
+  br label %bit
+next:
+  %r = phi i32 [ -1, %bit ], [ %p, %look ], [ -1, %stay ]
+  store i32 %r, ptr %pm
+  %i2 = add i32 %i, 1
+  %more = icmp ult i32 %i2, 32
+  br i1 %more, label %lane, label %done
+done:
+  %all = load <32 x i32>, ptr %masks, align 64
+  ret <32 x i32> %all
+}
+"""
 
 
 def _collective(
@@ -266,4 +366,5 @@ OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
     "elect": _collective(elect),
     "match": _collective(match),
     "redux": _collective(reduce),
+    "fns": nth_set_bit,
 }

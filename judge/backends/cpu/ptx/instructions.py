@@ -163,7 +163,7 @@ _TYPE_ROWS = {
     "mul24 mad24 bmsk szext dp4a dp2a": "u32 s32 b32",
     "popc clz brev bfi": "b32 b64",
     "bfind bfe": "u32 u64 s32 s64",
-    "fns lop3 shf prmt shfl activemask movmatrix": "b32",
+    "fns lop3 shf prmt shfl activemask": "b32",
     "testp copysign rcp sqrt rsqrt": _FLOAT,
     "sin cos lg2": "f32",
     "ex2 tanh": f"f32 {_HALF}",
@@ -182,7 +182,7 @@ _TYPE_ROWS = {
     "vote": "pred b32",
     "match": "b32 b64",
     "redux": "u32 s32 b32 f32",
-    "ldmatrix stmatrix": "b16 b8",
+    "ldmatrix stmatrix movmatrix": "b16 b8",
     "wmma.load wmma.store wmma.mma mma": _MATRIX,
 }
 

@@ -1,0 +1,121 @@
+"""Compiles a file of the corpus with the real compiler, and runs one of its kernels on the CPU device."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from judge.backends.base import BufferLabel, Launch, LaunchOutcome
+from judge.backends.cpu.device import SOURCE_NAME, CpuDevice
+from judge.compiler import Target, compile_unit
+from judge.compiler.cache import DiskCache
+from judge.submission.model import Submission
+from judge.submission.unit import TranslationUnit
+
+FOLDER = Path(__file__).parent
+POISON = 0xFF
+
+Argument = np.ndarray | np.generic
+
+
+@dataclass(frozen=True)
+class Run:
+    """One launch and what it must give.
+
+    arguments: arrays are buffers (None where only the shape counts: see `blank`), scalars are passed by value.
+    expected: by position of the argument, in any precision. rtol and atol: numpy's.
+    printed: text of device printf. read: how to see an output's elements as numbers (bfloat16 comes as uint16).
+    """
+
+    kernel: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: Sequence[Argument]
+    expected: dict[int, np.ndarray] = field(default_factory=dict)
+    shared_bytes: int = 0
+    rtol: float = 1e-5
+    atol: float = 1e-6
+    printed: str = ""
+    read: dict[int, Callable[[np.ndarray], np.ndarray]] = field(default_factory=dict)
+
+
+Maker = Callable[[np.random.Generator], Run | list[Run]]
+
+
+def blank(shape: int | tuple[int, ...], dtype: object = np.float32) -> np.ndarray:
+    """An output that nothing wrote yet: every byte poison, NaN as a float."""
+    array = np.empty(shape, dtype=dtype)
+    array.view(np.uint8).reshape(-1)[:] = POISON
+    return array
+
+
+class PatientTarget(Target):
+    """A machine that runs tests may be busy: the limit on time is not what these are about."""
+
+    @property
+    def wall_limit_s(self) -> float:
+        return 120.0
+
+
+@cache
+def _headers() -> DiskCache:
+    return DiskCache(Path(tempfile.mkdtemp(prefix="corpus-headers-")))
+
+
+@cache
+def image(file: str) -> tuple[bytes, str]:
+    """(PTX, source) of a file of the corpus, compiled as submissions are judged on the CPU."""
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    submission = Submission(file, source, source, (), (), True, (), (), digest)
+    unit = TranslationUnit(source + "\n", SOURCE_NAME, (), (), submission, (), ())
+    compilation = compile_unit(unit, PatientTarget("ptx", "compute_90", "debug"), _headers())
+    assert compilation.ok, compilation.log
+    return compilation.image, source
+
+
+@cache
+def _device(file: str) -> CpuDevice:
+    device = CpuDevice(threads=1)
+    ptx, source = image(file)
+    device.load(ptx, source)
+    return device
+
+
+def execute(file: str, runs: Run | list[Run]) -> list[tuple[list[np.ndarray], LaunchOutcome]]:
+    """Run launches one after another on fresh memory; an array used by several launches is one buffer."""
+    device = _device(file)
+    device.release_all()
+    addresses: dict[int, int] = {}
+    outcomes = []
+    for run in runs if isinstance(runs, list) else [runs]:
+        block = bytearray()
+        for number, argument in enumerate(run.arguments):
+            if isinstance(argument, np.ndarray):
+                if id(argument) not in addresses:
+                    label = BufferLabel(f"argument{number}", argument.itemsize, argument.shape, "output")
+                    addresses[id(argument)] = device.allocate(label, max(argument.nbytes, 1))
+                    device.upload(addresses[id(argument)], np.ascontiguousarray(argument).tobytes())
+                raw = addresses[id(argument)].to_bytes(8, "little")
+            else:
+                raw = argument.tobytes()
+            block += bytes(-len(block) % len(raw)) + raw
+        launch = Launch(run.kernel, _three(run.grid), _three(run.block), run.shared_bytes, bytes(block))
+        outcome = device.launch(launch, time_limit_s=60)
+        outputs = [
+            np.frombuffer(device.download(addresses[id(a)], a.nbytes), dtype=a.dtype).reshape(a.shape)
+            if isinstance(a, np.ndarray)
+            else np.asarray(a)
+            for a in run.arguments
+        ]
+        outcomes.append((outputs, outcome))
+    return outcomes
+
+
+def _three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
