@@ -46,7 +46,6 @@ from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
 from judge.verification.telling import told_case
 from judge.worker.incidents import record_incident
-from judge.worker.messages import Isolation
 from judge.worker.session import Session
 from judge.worker.supervisor import Worker, WorkerFault
 
@@ -190,10 +189,10 @@ class _Judging:
         """Judge on the CPU backend. False when what was found makes a GPU run pointless."""
         compilation = self._compile("cpu", casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
         if not compilation.ok:
-            self.backends.append(_backend_report(session.properties(), session.isolation))
+            self.backends.append(_backend_report(session.properties(), session))
             return False
         casework.examples.prepare(cases[0])
-        self.backends.append(_backend_report(session.properties(), session.isolation))
+        self.backends.append(_backend_report(session.properties(), session))
         try:
             session.load(_image(casework.unit, compilation))
         except DeviceFault as fault:
@@ -217,7 +216,7 @@ class _Judging:
                 raise
             self.sink.note(f"Not judged on a GPU: {error}")
             return
-        self.backends.append(_backend_report(properties, session.isolation))
+        self.backends.append(_backend_report(properties, session))
         correctness = [case for case in cases if case.group is not Group.BENCH]
         if correctness:
             compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "fast"))
@@ -353,9 +352,14 @@ def _image(unit: TranslationUnit, compilation: Compilation) -> ModuleImage:
     return ModuleImage(compilation.image, unit.source, compilation.lowered)
 
 
-def _backend_report(properties: DeviceProperties, isolation: Isolation) -> BackendReport:
-    kind: Backend = "cpu" if properties.kind == "cpu" else "cuda"
-    return BackendReport(kind=kind, device=properties.name, arch=properties.arch, isolation=isolation)
+def _backend_report(properties: DeviceProperties, session: Session) -> BackendReport:
+    return BackendReport(
+        kind="cpu" if properties.kind == "cpu" else "cuda",
+        device=properties.name,
+        arch=properties.arch,
+        isolation=session.isolation,
+        isolation_reasons=session.isolation_reasons,
+    )
 
 
 def _unused_backend(options: Options) -> BackendReport:

@@ -35,6 +35,11 @@ class Session:
         """How far the worker is cut off; known once properties() came back."""
         return self._worker.isolation
 
+    @property
+    def isolation_reasons(self) -> tuple[str, ...]:
+        """What keeps the worker from being cut off further; empty when it is isolated."""
+        return self._worker.isolation_reasons
+
     def load(self, image: ModuleImage) -> None:
         """Load the module now and into every worker to come.
 

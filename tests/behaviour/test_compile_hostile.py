@@ -221,7 +221,7 @@ def test_the_box_sees_nothing_of_the_users_environment(monkeypatch):
 
 def test_no_process_and_no_folder_is_left():
     with Box(PTX) as box:
-        pid, home = box._process.pid, box._home
+        pid, home = box._process.pid, box._process.home
         assert home.is_dir()
     assert not home.exists()
     assert not os.path.exists(f"/proc/{pid}")
