@@ -38,7 +38,7 @@ def main(descriptor: int, kind: str) -> None:
     limits, _ = receive_frame(channel, REQUEST_CAP_BYTES)
     apply_limits(ProcessLimits(**limits["limits"]))
     confinement = confine(files=False)
-    if confinement.level == "none":
+    if not confinement.sealed:
         sys.stderr.write(f"the compiler's process cannot be sealed: {'; '.join(confinement.reasons)}\n")
         sys.stderr.flush()
         os._exit(UNUSABLE)

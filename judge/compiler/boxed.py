@@ -43,6 +43,7 @@ class Box:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._sealed = False
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = BoxedProcess(
@@ -70,7 +71,7 @@ class Box:
 
         Raises MachineError when the box does not come up or answers what no box of ours would.
         """
-        self._wait_until_sealed()
+        self.wait_until_sealed()
         deadline = time.monotonic() + self._target.wall_limit_s
         request = {
             "options": self._target.options,
@@ -93,11 +94,15 @@ class Box:
         limit = "memory" if "OUT_OF_MEMORY" in failure else None
         return Answer(failure, image, log.decode("utf-8", "replace"), lowered, limit)
 
-    def _wait_until_sealed(self) -> None:
+    def wait_until_sealed(self) -> None:
+        """Wait until it can take a source; compile() does it too. Raises MachineError when it does not come up."""
+        if self._sealed:
+            return
         deadline = time.monotonic() + START_LIMIT_S
         try:
             send_frame(self._channel, {"limits": dataclasses.asdict(self._target.limits)}, (), deadline)
             receive_frame(self._channel, 1 << 16, deadline)
+            self._sealed = True
         except (OutOfTime, PeerGone, FrameError) as error:
             last = self._printed.text().strip().rpartition("\n")[2]
             raise MachineError(f"the compiler did not start: {last or type(error).__name__}") from error

@@ -130,7 +130,8 @@ def _try(candidate: Bubblewrap, *, proc: bool) -> str | None:
     if ended.returncode == 0:
         return None
     lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"bwrap ended with code {ended.returncode}"
+    # The rest of what it says is advice for other programs.
+    return lines[-1].partition(", likely")[0] if lines else f"bwrap ended with code {ended.returncode}"
 
 
 def _advice(reason: str) -> str:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from judge.sandbox.frames import receive_frame, send_frame
-from judge.sandbox.inside import close_inherited, confine, die_with_supervisor
+from judge.sandbox.inside import boxed, close_inherited, confine, die_with_supervisor, limit_processes
 from judge.sandbox.limits import ProcessLimits, apply_limits
 from judge.sandbox.privileges import PrivilegeError, drop_root
 
@@ -113,14 +113,13 @@ def _mapped(flags: int) -> Iterator[int]:
 
 
 def tmpfs() -> Iterator[int]:
-    """Fill the only writable folder with one file after another."""
+    """Fill the only writable folder with a file that is gone when this process is."""
+    name = f"/tmp/judge-probe-{os.getpid()}"
+    descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    os.unlink(name)
     written = 0
     while True:
-        descriptor = os.open(f"/tmp/fill-{written}", os.O_CREAT | os.O_WRONLY, 0o600)
-        try:
-            written += os.write(descriptor, b"\1" * STEP_BYTES)
-        finally:
-            os.close(descriptor)
+        written += os.write(descriptor, b"\1" * STEP_BYTES)
         yield written
 
 
@@ -150,6 +149,8 @@ def main(descriptor: int, level: str, attempt: str) -> None:
             drop_root(keep_proc=True)
         except PrivilegeError as error:
             reasons.append(str(error))
+        if boxed():
+            limit_processes()
     send_frame(channel, {"level": confinement, "reasons": reasons, "variables": sorted(os.environ)})
     if attempt == "reach":
         send_frame(channel, {"found": reach(question)})

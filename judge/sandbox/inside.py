@@ -29,10 +29,14 @@ Level = Literal["isolated", "restricted", "none"]
 
 @dataclass(frozen=True)
 class Confinement:
-    """How far this process is cut off, and what kept it from being further."""
+    """How far this process is cut off, and what kept it from being further.
+
+    sealed: the seals of its kind hold, whatever else is missing.
+    """
 
     level: Level
     reasons: tuple[str, ...] = ()
+    sealed: bool = False
 
 
 def close_inherited(keep: int) -> None:
@@ -65,17 +69,19 @@ def confine(*, files: bool) -> Confinement:
         die_with_supervisor()
     outside = look_around()
     if not outside:
-        _limit_processes()
+        limit_processes()
+    sealed = True
     try:
         seal_network()
         if not files:
             seal_processes()
             seal_paths()
     except SealError as error:
+        sealed = False
         shortfalls.append(str(error))
     if shortfalls or (files and outside):
-        return Confinement("none", (*shortfalls, *outside))
-    return Confinement("restricted", tuple(outside)) if outside else Confinement("isolated")
+        return Confinement("none", (*shortfalls, *outside), sealed)
+    return Confinement("restricted" if outside else "isolated", tuple(outside), sealed)
 
 
 def boxed() -> bool:
@@ -102,7 +108,7 @@ def look_around() -> list[str]:
     return found
 
 
-def _limit_processes() -> None:
+def limit_processes() -> None:
     """Bound processes and threads, where the kernel counts those of this box alone."""
     numbers = os.uname().release.split(".")
     if (int(numbers[0]), int(numbers[1].split("-")[0])) >= _COUNTS_BY_NAMESPACE_SINCE:

@@ -15,6 +15,11 @@ BOX_UIDS = range(2_000_000_000, 2_001_000_000)
 
 UID_VARIABLE = "JUDGE_BOX_UID"
 _PR_SET_DUMPABLE = 4
+_CAPABILITY_VERSION = 0x20080522
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
 class PrivilegeError(Exception):
@@ -43,6 +48,7 @@ def drop_root(*, keep_proc: bool = False) -> None:
         except OSError as error:
             failure = error
             continue
+        _clear_inheritable()
         if keep_proc:
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
         return
@@ -50,3 +56,9 @@ def drop_root(*, keep_proc: bool = False) -> None:
     raise PrivilegeError(
         f"this process is root and may not become another user ({reason}): start the judge as an ordinary user"
     )
+
+
+def _clear_inheritable() -> None:
+    """Drop the set that a change of user leaves: it could only help a program with rights of its own."""
+    header = _CapabilityHeader(_CAPABILITY_VERSION, 0)
+    ctypes.CDLL(None, use_errno=True).capset(ctypes.byref(header), (ctypes.c_uint32 * 6)())

@@ -25,9 +25,9 @@ from judge.sandbox.view import PACKAGE_ROOT, TMP_BYTES, View, plain_view
 PROBE_LIMIT_S = 20.0
 MEMORY_LIMIT_BYTES = 192 << 20
 WATCH_INTERVAL_S = 0.005
+_OURS = ("JUDGE_BOX", "JUDGE_NO_BOX", "JUDGE_BOX_UID", "JUDGE_CANARY")
 VARIABLES = frozenset(
-    ("HOME", "TMPDIR", "PATH", "PYTHONPATH", "PWD", "OLDPWD", "LANG", "LC_CTYPE", "SHLVL", "_")
-    + ("JUDGE_BOX", "JUDGE_NO_BOX", "JUDGE_BOX_UID", "JUDGE_CANARY")
+    ("HOME", "TMPDIR", "PATH", "PYTHONPATH", "PWD", "OLDPWD", "LANG", "LC_CTYPE", "SHLVL", "_", *_OURS)
 )
 """All that a box may know of the environment."""
 
@@ -71,6 +71,9 @@ def _reach(level: Level, view: View, where: str) -> list[Probe]:
         with _Conversation(level, "reach", view) as box:
             canary = box.process.home / "canary"
             canary.write_text(secrets.token_hex(16), encoding="ascii")
+            # Readable for everybody: what keeps the box's user from it must be the box.
+            box.process.home.chmod(0o755)
+            canary.chmod(0o644)
             question = {
                 "canary": str(canary),
                 "supervisor": os.getpid(),

@@ -15,8 +15,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -30,7 +32,9 @@ from judge.sandbox.view import View
 
 REAP_LIMIT_S = 10.0
 _INFO_LIMIT_S = 5.0
+_FAREWELL_S = 1.0
 _BOX_HOME = "/tmp"
+_HOME_PREFIX = "judge-box-"
 _JOIN = 'for f in $JUDGE_JOIN; do echo $$ >"$f" || exit 125; done; unset JUDGE_JOIN; exec "$@"'
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -58,7 +62,8 @@ class BoxedProcess:
         self._bubblewrap = found if isinstance(found, Bubblewrap) else None
         self._absence = "" if isinstance(found, Bubblewrap) else found.reason
         self.boxed = self._bubblewrap is not None
-        self.home = Path(tempfile.mkdtemp(prefix="judge-box-"))
+        _sweep_folders()
+        self.home = Path(tempfile.mkdtemp(prefix=f"{_HOME_PREFIX}{os.getpid()}-"))
         # Another user's process could not join a group of this one.
         self._group = None if self._bubblewrap and self._bubblewrap.starts_as is not None else new_group()
         if memory_bytes is not None:
@@ -77,6 +82,7 @@ class BoxedProcess:
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
         self._ended = False
+        self._ending = threading.Lock()
 
     def _start(
         self, command: Sequence[str], view: View, environment: Mapping[str, str], pass_fds: Sequence[int], info: int
@@ -153,25 +159,37 @@ class BoxedProcess:
         # bwrap speaks of its command's signals as shells do.
         return 128 - code if self.boxed and code > 128 else code
 
+    def kill(self) -> None:
+        """Kill it from any thread, without waiting; end() must still be called by its owner."""
+        with self._ending:
+            if not self._ended:
+                # The init of the box is in this group too.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.pid, signal.SIGKILL)
+
     def end(self) -> None:
         """Kill it with everything it started, and wait for the end of all; safe to call twice.
 
         Raises MachineError when it does not die, which only a process stuck in the kernel does.
         """
-        if self._ended:
-            return
-        self._ended = True
+        with self._ending:
+            if self._ended:
+                return
+            self._ended = True
         try:
             if self._init() and self._init_pidfd >= 0:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self._init_pidfd, signal.SIGKILL)
                 _wait(self._init_pidfd, REAP_LIMIT_S)
+                # bwrap reaps it; were bwrap killed first, that would be left to the machine's own init.
+                _wait(self.pidfd, _FAREWELL_S)
             # The leader is not reaped before this, so the group's number cannot belong to another by now.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
             self._process.wait(REAP_LIMIT_S)
+            self._reap_orphan()
         except subprocess.TimeoutExpired as error:
             raise MachineError(f"process {self.pid} does not die; the device may need a restart") from error
         finally:
@@ -180,6 +198,12 @@ class BoxedProcess:
                     os.close(descriptor)
             self._forget()
 
+    def _reap_orphan(self) -> None:
+        """Reap the box's init where bwrap left it to this process, as the first one of a container."""
+        if self._init_pid and _wait(self._init_pidfd, 0.0):
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._init_pid, os.WNOHANG)
+
     def _forget(self) -> None:
         if self._info >= 0:
             os.close(self._info)
@@ -187,6 +211,15 @@ class BoxedProcess:
         if self._group is not None:
             self._group.remove()
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+@cache
+def _sweep_folders() -> None:
+    """Remove the folders of supervisors that were killed, once a process."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_HOME_PREFIX}*"):
+        number = left.name.removeprefix(_HOME_PREFIX).partition("-")[0]
+        if number.isdigit() and not Path(f"/proc/{number}").exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _wait(pidfd: int, wait_s: float) -> bool:

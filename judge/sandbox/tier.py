@@ -23,6 +23,14 @@ class Tier(StrEnum):
     NONE = "none"
 
 
+MEANING = {
+    Tier.ISOLATED: "a submission runs as another user, without files, network or processes of this machine",
+    Tier.RESTRICTED: "a submission runs sealed on the CPU, without files, sockets and new processes, but in the "
+    "machine's own namespaces; on a GPU nothing but its process is its own",
+    Tier.NONE: "a submission runs as freely as your own programs do",
+}
+
+
 @dataclass(frozen=True)
 class Isolation:
     """failures: what kept the tier from being isolated, empty otherwise. fix: what mends it, where that is known.

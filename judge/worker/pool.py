@@ -41,6 +41,7 @@ class Pool:
         self._change = threading.Condition()
         self._ready: deque[tuple[float, Worker]] = deque()
         self._wanted = 0
+        self._starting: Worker | None = None
         self._failure: MachineError | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._refill, name=f"judge-pool-{kind}", daemon=True)
@@ -90,6 +91,8 @@ class Pool:
         """End all workers that were not handed out; safe to call twice."""
         with self._change:
             self._closed = True
+            if self._starting is not None:
+                self._starting.cancel()
             self._change.notify_all()
         self._thread.join()
         with self._change:
@@ -109,18 +112,24 @@ class Pool:
             worker: Worker | None = None
             try:
                 worker = self._make()
+                with self._change:
+                    self._starting = worker
+                    if self._closed:
+                        worker.cancel()
                 worker.ready()
             except MachineError as error:
                 if worker is not None:
                     with contextlib.suppress(MachineError):
                         worker.close()
                 with self._change:
+                    self._starting = None
                     self._failure = error
                     self._change.wait_for(lambda: self._closed, pause_s)
                 pause_s = min(2 * pause_s, MAX_RETRY_S)
                 continue
             pause_s = RETRY_S
             with self._change:
+                self._starting = None
                 self._failure = None
                 self._ready.append((time.monotonic(), worker))
                 self._change.notify_all()

@@ -108,6 +108,7 @@ class Worker:
         self._log = LogDrain(self._process.stdout)
         self._started = time.monotonic()
         self._kernel_runs = False
+        self._cancelled = False
         self.alive = True
 
     def __enter__(self) -> "Worker":
@@ -239,6 +240,8 @@ class Worker:
         if reason == "death" and self._process.ran_out_of_memory():
             reason = "memory"
         self.close()
+        if self._cancelled:
+            return CaseResult(Verdict.CANCELLED, f"cancelled {when}", fatal=True)
         if reason == "time" and self._kernel_runs:
             figure = f" within {limit_s:g} s" if limit_s else ""
             return CaseResult(Verdict.TIME_LIMIT, f"the kernel did not end{figure} and was killed {when}", fatal=True)
@@ -253,6 +256,11 @@ class Worker:
         what = f"the {self.kind} worker {_describe_end(reason, ended, error)} {when}"
         incident = record_incident(what, self._log.text())
         return CaseResult(Verdict.JUDGE_ERROR, f"{what}; this is not the kernel's fault", fatal=True, incident=incident)
+
+    def cancel(self) -> None:
+        """Kill the process from any thread; what its owner waits for then ends as cancelled."""
+        self._cancelled = True
+        self._process.kill()
 
     def responds(self) -> bool:
         """Whether the process still runs and kept its channel open, at no cost."""
