@@ -87,24 +87,25 @@ def bubblewrap(*, proc: bool = False) -> Bubblewrap | Absence:
     program = shutil.which("bwrap")
     if program is None:
         return Absence("bubblewrap is not installed", "apt-get install bubblewrap (or your system's package)")
-    try:
-        version = _version(program)
-        ways: tuple[Way, ...] = ("root", "nobody") if os.geteuid() == 0 else ("user",)
-        reasons = []
-        for way in ways:
-            candidate = Bubblewrap(program, version, way)
-            reason = _try(candidate, proc=proc)
-            if reason is None:
-                return candidate
-            reasons.append(reason)
-    except (OSError, subprocess.SubprocessError) as error:
-        reasons = [f"bwrap cannot be started: {type(error).__name__}"]
+    version = _version(program)
+    ways: tuple[Way, ...] = ("root", "nobody") if os.geteuid() == 0 else ("user",)
+    reasons = []
+    for way in ways:
+        candidate = Bubblewrap(program, version, way)
+        reason = _try(candidate, proc=proc)
+        if reason is None:
+            return candidate
+        reasons.append(reason)
+    # What stands in the way of the best one is what to mend.
     return Absence(reasons[0], _advice(reasons[0]))
 
 
 def _version(program: str) -> tuple[int, ...]:
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=TRIAL_LIMIT_S, check=False)
-    numbers = re.search(r"(\d+)\.(\d+)", said.stdout)
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, timeout=TRIAL_LIMIT_S, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        said = b""
+    numbers = re.search(rb"(\d+)\.(\d+)", said)
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
@@ -115,7 +116,19 @@ def _try(candidate: Bubblewrap, *, proc: bool) -> str | None:
     loader = next((path for path in _LOADERS if os.path.exists(path)), None)
     if loader is None:
         return "the dynamic loader is not where it is looked for"
-    ended = subprocess.run(
+    try:
+        ended = _run(candidate, view, loader)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"bwrap cannot be started: {type(error).__name__}"
+    if ended.returncode == 0:
+        return None
+    lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+    # The rest of what it says is advice for other programs.
+    return lines[-1].partition(", likely")[0] if lines else f"bwrap ended with code {ended.returncode}"
+
+
+def _run(candidate: Bubblewrap, view: View, loader: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
         [*candidate.arguments(view), loader, "--version"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -127,11 +140,6 @@ def _try(candidate: Bubblewrap, *, proc: bool) -> str | None:
         group=candidate.starts_as,
         extra_groups=[] if candidate.starts_as is not None else None,
     )
-    if ended.returncode == 0:
-        return None
-    lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-    # The rest of what it says is advice for other programs.
-    return lines[-1].partition(", likely")[0] if lines else f"bwrap ended with code {ended.returncode}"
 
 
 def _advice(reason: str) -> str:
