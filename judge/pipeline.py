@@ -46,7 +46,7 @@ from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
 from judge.verification.telling import told_case
 from judge.worker.incidents import record_incident
-from judge.worker.session import Session
+from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
@@ -69,13 +69,15 @@ class Options:
     fail_fast: bool = False
 
 
-def judge_submission(problem: Problem, data: bytes, name: str, options: Options, sink: EventSink) -> Report:
+def judge_submission(
+    problem: Problem, data: bytes, name: str, options: Options, sink: EventSink, start: StartWorker = Worker
+) -> Report:
     """Judge a submission.
 
-    data: the file's bytes as they are. name: how the report calls it.
+    data: the file's bytes as they are. name: how the report calls it. start: where its workers come from.
     Raises UsageError for options that name nothing, MachineError when the machine cannot judge at all.
     """
-    judging = _Judging(problem, data, name, options, sink)
+    judging = _Judging(problem, data, name, options, sink, start)
     try:
         report = judging.run()
     except JudgeError:
@@ -115,6 +117,7 @@ class _Judging:
     name: str
     options: Options
     sink: EventSink
+    start: StartWorker = Worker
     started: float = field(default_factory=time.monotonic)
     submission: Submission | None = None
     compile: CompileReport = field(default_factory=lambda: CompileReport(ok=False))
@@ -134,9 +137,9 @@ class _Judging:
             # Started before anything else: a process and a device context are warm when the compiler is done.
             workers: dict[Backend, Worker] = {}
             if on_cpu:
-                workers["cpu"] = stack.enter_context(Worker("cpu"))
+                workers["cpu"] = stack.enter_context(self.start("cpu"))
             if on_cuda:
-                workers["cuda"] = stack.enter_context(Worker("cuda"))
+                workers["cuda"] = stack.enter_context(self.start("cuda"))
             try:
                 self.submission = read_submission(self.data, self.name, self.problem)
             except SubmissionError as error:
@@ -145,11 +148,11 @@ class _Judging:
             examples = stack.enter_context(Examples(self.problem, self.seed))
             casework = Casework(self.problem, self.submission, unit, examples, self.sink, self.name, self.seed)
             if on_cpu:
-                session = stack.enter_context(Session("cpu", workers["cpu"]))
+                session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
                     return self._conclude()
             if on_cuda:
-                session = stack.enter_context(Session("cuda", workers["cuda"]))
+                session = stack.enter_context(Session("cuda", workers["cuda"], self.start))
                 self._judge_on_cuda(casework, session, on_cuda)
             return self._conclude()
 

@@ -336,3 +336,32 @@ def test_no_expected_value_and_no_seed_enters_a_box(monkeypatch):
             assert any(start)
             assert start not in inside
     assert str(seed).encode() not in inside
+
+
+# Where boxes come from
+
+
+def test_continuous_integration_fetches_bubblewrap_where_it_is_missing(tmp_path):
+    """The script itself, with stand-ins for the package manager and make, on a path without bwrap."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / ".ci/run").write_bytes((ROOT / ".ci/run").read_bytes())
+    for name in ("bin/make", "bin/git", "bin/apt-get", "scripts/find-python"):
+        (tmp_path / name).write_text(f'#!/bin/bash\necho "{Path(name).name} $*" >> "{tmp_path}/called"\n')
+        (tmp_path / name).chmod(0o755)
+    (tools / "dirname").symlink_to("/usr/bin/dirname")
+    subprocess.run(
+        ["/bin/bash", tmp_path / ".ci/run"], env={"PATH": str(tools)}, check=True, capture_output=True, timeout=30
+    )
+    called = (tmp_path / "called").read_text().splitlines()
+    (install,) = [line for line in called if line.startswith("apt-get install")]
+    assert install.split()[-1] == "bubblewrap"
+    assert called[-1] == "make test"
+    (tools / "bwrap").symlink_to("/bin/true")
+    (tmp_path / "called").unlink()
+    subprocess.run(
+        ["/bin/bash", tmp_path / ".ci/run"], env={"PATH": str(tools)}, check=True, capture_output=True, timeout=30
+    )
+    assert "apt-get" not in (tmp_path / "called").read_text()
