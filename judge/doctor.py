@@ -8,6 +8,7 @@ import platform
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -157,10 +158,13 @@ def _isolation() -> list[Finding]:
     return [*findings, *_compiler_probes(), _memory_limit()]
 
 
+_probed_compiler = cache(probe_compiler)
+
+
 def _compiler_probes() -> list[Finding]:
     """Sources that ask the compiler for what it must not touch."""
     try:
-        failures = [f"{probe.name}: {probe.text}" for probe in probe_compiler() if not probe.held]
+        failures = [f"{probe.name}: {probe.text}" for probe in _probed_compiler() if not probe.held]
     except MachineError as error:
         return [Finding("compiler box", "fail", str(error), SETUP)]
     if failures:

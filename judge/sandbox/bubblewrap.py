@@ -56,6 +56,8 @@ class Bubblewrap:
             line += ["--unshare-user", *(["--disable-userns"] if modern else [])]
         if info_descriptor is not None:
             line += ["--info-fd", str(info_descriptor)]
+        # First, because the checkout or the interpreter may lie in /tmp themselves.
+        line += ["--perms", "1777", *(["--size", str(view.tmp_bytes)] if modern else []), "--tmpfs", "/tmp"]
         for path in view.read_only:
             line += ["--ro-bind", path, path]
         for target, place in view.links:
@@ -64,7 +66,6 @@ class Bubblewrap:
             line += ["--dev-bind", device, device]
         if view.proc:
             line += ["--proc", "/proc"]
-        line += ["--perms", "1777", *(["--size", str(view.tmp_bytes)] if modern else []), "--tmpfs", "/tmp"]
         # Last, because every place to mount on has to be made first.
         line += ["--remount-ro", "/", "--chdir", "/tmp", "--"]
         return line

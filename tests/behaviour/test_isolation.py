@@ -2,9 +2,11 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -303,6 +305,28 @@ def test_the_compilers_box_has_no_proc_and_no_network_either():
         assert {line.split()[2] for line in mounts} & {"proc", "sysfs", "cgroup", "cgroup2", "devpts"} == set()
         writable = [line.split()[1] for line in mounts if "rw" in line.split()[3].split(",")]
         assert set(writable) <= {"/tmp", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
+
+
+@needs_bubblewrap
+def test_a_checkout_in_the_folder_for_temporary_files_works_too(tmp_path):
+    """Where a clone lies in /tmp, the box's own /tmp must not hide it."""
+    clone = tempfile.mkdtemp(dir="/tmp")
+    try:
+        shutil.copytree(ROOT / "judge", Path(clone) / "judge", ignore=shutil.ignore_patterns("__pycache__"))
+        script = "from judge.worker.supervisor import Worker\nimport judge\n"
+        script += "with Worker('cpu') as worker: print(judge.__file__, worker.ready().kind, worker.isolation)"
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd="/",
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": clone},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert done.stdout == f"{clone}/judge/__init__.py cpu isolated\n"
+    finally:
+        shutil.rmtree(clone)
 
 
 # What goes in
