@@ -224,6 +224,8 @@ def test_a_worker_killed_while_loading_is_a_judge_error(start):
     worker = start()
     worker.ready()
     os.kill(worker._process._init() or worker._process.pid, 9)
+    # With its init, everything in a box is dead.
+    assert worker._process.exit_code(10) is not None
     with pytest.raises(WorkerFault) as caught:
         worker.load(IMAGE)
     assert caught.value.verdict == "judge_error"
