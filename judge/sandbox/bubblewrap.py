@@ -16,6 +16,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from judge.sandbox.privileges import NOBODY
@@ -58,6 +59,9 @@ class Bubblewrap:
             line += ["--info-fd", str(info_descriptor)]
         # First, because the checkout or the interpreter may lie in /tmp themselves.
         line += ["--perms", "1777", *(["--size", str(view.tmp_bytes)] if modern else []), "--tmpfs", "/tmp"]
+        # bwrap makes the folders on the way for root alone, and another user is to walk through them.
+        for folder in sorted({parent for path in view.read_only for parent in map(str, Path(path).parents)}):
+            line += ["--perms", "0755", "--dir", folder] if folder not in {"/", "/tmp"} else []
         for path in view.read_only:
             line += ["--ro-bind", path, path]
         for target, place in view.links:

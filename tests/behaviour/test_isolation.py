@@ -26,8 +26,9 @@ from judge.sandbox.bubblewrap import Absence, Bubblewrap, bubblewrap
 from judge.sandbox.launcher import on_launcher
 from judge.sandbox.probing import Probe, _Conversation
 from judge.sandbox.tier import Tier, judge_probes, probe_isolation
-from judge.sandbox.view import plain_view
+from judge.sandbox.view import gpu_view, plain_view
 from judge.verdict import Verdict
+from judge.worker import supervisor
 from judge.worker.supervisor import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -305,6 +306,27 @@ def test_the_compilers_box_has_no_proc_and_no_network_either():
         assert {line.split()[2] for line in mounts} & {"proc", "sysfs", "cgroup", "cgroup2", "devpts"} == set()
         writable = [line.split()[1] for line in mounts if "rw" in line.split()[3].split(",")]
         assert set(writable) <= {"/tmp", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
+
+
+GPU_START = """
+import os
+from judge.sandbox.privileges import drop_root
+drop_root(keep_proc=True)
+import judge.backends.cuda.device
+with open(f"/proc/{os.getpid()}/task/{os.getpid()}/comm", "w") as comm:
+    comm.write("a driver")
+print(os.getuid() != 0, open("/proc/self/comm").read().strip(), os.access("/proc/sys/vm/swappiness", os.W_OK))
+"""
+
+
+@needs_bubblewrap
+def test_a_gpu_box_gives_up_root_first_and_still_finds_its_modules_and_names_its_threads():
+    """What NVIDIA's driver asks of a process, on a machine without one."""
+    one = process.BoxedProcess([sys.executable, "-c", GPU_START], gpu_view(0), supervisor._environment(), ())
+    assert one.exit_code(60) == 0
+    assert one.stdout.read().decode() == "True a driver False\n"
+    one.end()
+    one.stdout.close()
 
 
 @needs_bubblewrap
