@@ -24,7 +24,7 @@ from typing import IO
 
 from judge.errors import MachineError
 from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
-from judge.sandbox.cgroup import new_group
+from judge.sandbox.cgroup import Group, new_group
 from judge.sandbox.inside import ABSENCE_VARIABLE, BOX_VARIABLE, CANARY_VARIABLE
 from judge.sandbox.launcher import on_launcher
 from judge.sandbox.privileges import UID_VARIABLE, fresh_uid
@@ -62,16 +62,24 @@ class BoxedProcess:
         self._bubblewrap = found if isinstance(found, Bubblewrap) else None
         self._absence = "" if isinstance(found, Bubblewrap) else found.reason
         self.boxed = self._bubblewrap is not None
+        self._group: Group | None = None
+        self._info, self._init_pid, self._init_pidfd = -1, 0, -1
+        self._ended = False
+        self._ending = threading.Lock()
         _sweep_folders()
-        self.home = Path(tempfile.mkdtemp(prefix=f"{_HOME_PREFIX}{os.getpid()}-"))
-        # Another user's process could not join a group of this one.
-        self._group = None if self._bubblewrap and self._bubblewrap.starts_as is not None else new_group()
-        if memory_bytes is not None:
-            self.limit_memory(memory_bytes)
-        self._info, info = os.pipe() if self.boxed else (-1, -1)
-        self._init_pidfd = -1
-        self._init_pid = 0
         try:
+            self.home = Path(tempfile.mkdtemp(prefix=f"{_HOME_PREFIX}{os.getpid()}-"))
+        except OSError as error:
+            raise MachineError(f"no folder can be made in {tempfile.gettempdir()}: {error.strerror}") from error
+        info = -1
+        try:
+            # Another user's process could not join a group of this one.
+            if self._bubblewrap is None or self._bubblewrap.starts_as is None:
+                self._group = new_group()
+            if memory_bytes is not None:
+                self.limit_memory(memory_bytes)
+            if self.boxed:
+                self._info, info = os.pipe()
             self._process = on_launcher(lambda: self._start(command, view, environment, pass_fds, info))
         except OSError as error:
             self._forget()
@@ -81,8 +89,6 @@ class BoxedProcess:
                 os.close(info)
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
-        self._ended = False
-        self._ending = threading.Lock()
 
     def _start(
         self, command: Sequence[str], view: View, environment: Mapping[str, str], pass_fds: Sequence[int], info: int
@@ -257,10 +263,24 @@ def _tree_bytes(root: int) -> int:
             with open(f"/proc/{pid}/statm", "rb") as file:
                 fields = file.read().split()
             total += int(fields[1]) * _PAGE_BYTES
-            # A child belongs to the thread that made it.
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                    waiting += [int(child) for child in file.read().split()]
+            waiting += _children(pid)
         except (OSError, IndexError, ValueError):
             continue
     return total
+
+
+def _children(pid: int) -> list[int]:
+    """A child belongs to the thread that made it; kernels built without that list are searched."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        if os.path.exists("/proc/thread-self/children"):
+            return found
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                if int(file.read().rpartition(b")")[2].split()[1]) == pid:
+                    found.append(int(name))
+    return found

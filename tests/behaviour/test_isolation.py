@@ -112,7 +112,7 @@ def test_a_probe_of_a_leaky_box_fails(monkeypatch):
 
 def test_probes_decide_the_tier():
     good, bare, sealed = Probe("a", "bare", True), Probe("b", "bare", False, "leaks"), Probe("c", "sealed", False, "x")
-    there = Bubblewrap("bwrap", (0, 8), "user")
+    there = Bubblewrap("bwrap", "user")
     absent = Absence("bubblewrap is not installed", "install it")
     table = {
         (good,): (Tier.ISOLATED, Tier.RESTRICTED),

@@ -265,7 +265,7 @@ def main() -> None:
     found = bubblewrap()
     if isinstance(found, Absence):
         sys.exit(f"no box can be made here: {found.reason}. {found.fix}")
-    print(f"bubblewrap {'.'.join(map(str, found.version))}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"bubblewrap started as {found.way}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     overhead(options.runs)
     submissions(options.runs)
     time_overrun(5 * options.runs)

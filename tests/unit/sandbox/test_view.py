@@ -114,19 +114,19 @@ def test_a_gpu_box_has_a_proc_and_no_more_than_topology_of_sys():
 
 def test_the_way_in_depends_on_who_starts_it():
     box = View(("/usr/lib",))
-    as_user = Bubblewrap("bwrap", (0, 8), "user").arguments(box)
-    as_root = Bubblewrap("bwrap", (0, 8), "root").arguments(box)
+    as_user = Bubblewrap("bwrap", "user").arguments(box)
+    as_root = Bubblewrap("bwrap", "root").arguments(box)
     assert {"--unshare-user", "--disable-userns"} <= set(as_user)
     assert "--unshare-user" not in as_root
     assert as_root[as_root.index("--cap-drop") + 1] == "ALL"
-    old = Bubblewrap("bwrap", (0, 6), "user").arguments(box)
+    old = Bubblewrap("bwrap", "user", modern=False).arguments(box)
     assert {"--disable-userns", "--size"} & set(old) == set()
     for line in (as_user, as_root, old):
         assert {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent"} <= set(line)
         assert line[line.index("--remount-ro") + 1] == "/"
         assert line.index("--remount-ro") > line.index("--tmpfs")
         assert "--proc" not in line
-    assert Bubblewrap("bwrap", (0, 8), "nobody").starts_as == 65534
+    assert Bubblewrap("bwrap", "nobody").starts_as == 65534
 
 
 def test_without_the_program_the_reason_and_the_fix_are_told(monkeypatch, tmp_path):
@@ -142,22 +142,32 @@ def test_without_the_program_the_reason_and_the_fix_are_told(monkeypatch, tmp_pa
     assert "install bubblewrap" in found.fix
 
 
-def test_a_program_that_does_not_work_gives_its_own_reason(monkeypatch, tmp_path):
-    program = tmp_path / "bwrap"
-    program.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && echo bubblewrap 0.9.1 && exit\n'
-        'echo "bwrap: setting up uid map: denied" >&2\nexit 1\n'
-    )
-    program.chmod(0o755)
-    tmp_path.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+@pytest.fixture
+def program(monkeypatch, tmp_path):
+    """Put a script in bwrap's place."""
+
+    def install(script):
+        file = tmp_path / "bwrap"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
     bubblewrap.cache_clear()
-    try:
-        found = bubblewrap()
-    finally:
-        monkeypatch.undo()
-        bubblewrap.cache_clear()
+    yield install
+    bubblewrap.cache_clear()
+
+
+def test_a_program_that_does_not_work_gives_its_own_reason(program):
+    program('echo "bwrap: setting up uid map: denied" >&2; exit 1')
+    found = bubblewrap()
     assert isinstance(found, Absence)
     assert found.reason == "bwrap: setting up uid map: denied"
     assert "seccomp=unconfined" in found.fix
     assert "mend what it says" in _advice("something else") or os.geteuid() == 0
+
+
+def test_an_older_program_is_used_without_what_it_does_not_know(program):
+    program('case "$*" in *--size*) echo "bwrap: Unknown option --size" >&2; exit 1;; esac')
+    found = bubblewrap()
+    assert isinstance(found, Bubblewrap)
+    assert not found.modern
