@@ -98,6 +98,7 @@ class Box:
         """Wait until it can take a source; compile() does it too. Raises MachineError when it does not come up."""
         if self._sealed:
             return
+        self._process.settle()
         deadline = time.monotonic() + START_LIMIT_S
         try:
             send_frame(self._channel, {"limits": dataclasses.asdict(self._target.limits)}, (), deadline)

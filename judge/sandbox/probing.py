@@ -174,6 +174,7 @@ class _Conversation:
             self.process.stdout.close()
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.process.settle()
         send_frame(self._channel, question, (), time.monotonic() + PROBE_LIMIT_S)
         return self.answer()
 

@@ -131,13 +131,24 @@ class BoxedProcess:
     def _init(self) -> int:
         """The pid of the box's init, 0 where there is none or it did not come up."""
         if self._info >= 0:
-            self._init_pid = _read_pid(self._info)
+            pid = _read_pid(self._info)
             os.close(self._info)
             self._info = -1
-            if self._init_pid:
-                with contextlib.suppress(ProcessLookupError):
-                    self._init_pidfd = os.pidfd_open(self._init_pid)
+            with contextlib.suppress(OSError):
+                pidfd = os.pidfd_open(pid) if pid else -1
+                # Asked late, the number may be another's by now; then the process group is what is left to kill.
+                if pidfd >= 0 and _parent(pid) == self.pid:
+                    self._init_pid, self._init_pidfd = pid, pidfd
+                elif pidfd >= 0:
+                    os.close(pidfd)
         return self._init_pid
+
+    def settle(self) -> None:
+        """Wait until the box stands, a few milliseconds; call it before waiting for what the command says.
+
+        Whoever knows the init while it lives can wait for the end of all that was in the box.
+        """
+        self._init()
 
     def limit_memory(self, size_bytes: int) -> None:
         """Let the kernel kill it a little above this size, where it has a control group.
@@ -183,7 +194,7 @@ class BoxedProcess:
                 return
             self._ended = True
         try:
-            if self._init() and self._init_pidfd >= 0:
+            if self._init():
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self._init_pidfd, signal.SIGKILL)
                 _wait(self._init_pidfd, REAP_LIMIT_S)
@@ -280,7 +291,13 @@ def _children(pid: int) -> list[int]:
         if os.path.exists("/proc/thread-self/children"):
             return found
         for name in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                if int(file.read().rpartition(b")")[2].split()[1]) == pid:
+            with contextlib.suppress(OSError):
+                if _parent(int(name)) == pid:
                     found.append(int(name))
     return found
+
+
+def _parent(pid: int) -> int:
+    """Raises OSError where there is no such process."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[1])

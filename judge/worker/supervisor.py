@@ -125,6 +125,7 @@ class Worker:
         Raises MachineError when the machine does not have the device or the process does not start.
         """
         if self._properties is None:
+            self._process.settle()
             try:
                 frame = self._receive(self._started + self.limits.start_s)
                 self._properties, confinement = parse_hello(frame)

@@ -308,6 +308,31 @@ def test_the_compilers_box_has_no_proc_and_no_network_either():
         assert set(writable) <= {"/tmp", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
 
 
+@needs_bubblewrap
+def test_a_box_that_ended_by_itself_is_closed_like_any_other():
+    for wait_s in (0.0, 10.0):
+        one = process.BoxedProcess([sys.executable, "-S", "-c", "print('gone')"], plain_view(), {}, ())
+        code = one.exit_code(wait_s)
+        assert code == (0 if wait_s else None)
+        one.end()
+        one.end()
+        one.stdout.close()
+        assert not one.home.exists()
+
+
+@needs_bubblewrap
+def test_only_a_child_of_the_box_counts_as_its_init(monkeypatch):
+    """The number bwrap wrote may be another process's by the time somebody asks."""
+    with subprocess.Popen(["/bin/sleep", "60"]) as stranger:
+        monkeypatch.setattr(process, "_read_pid", lambda info: stranger.pid)
+        one = process.BoxedProcess([sys.executable, "-S", "-c", "import time; time.sleep(60)"], plain_view(), {}, ())
+        assert one._init() == 0
+        one.end()
+        one.stdout.close()
+        assert stranger.poll() is None
+        stranger.kill()
+
+
 GPU_START = """
 import os
 from judge.sandbox.privileges import drop_root
