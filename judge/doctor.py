@@ -8,14 +8,17 @@ import platform
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
 import judge
 from judge.catalogue import find_problems
-from judge.errors import JudgeError
-from judge.sandbox.tier import Tier, isolation
+from judge.compiler.probing import probe_compiler
+from judge.errors import JudgeError, MachineError
+from judge.sandbox.cgroup import find_controllers
+from judge.sandbox.tier import MEANING, Tier, isolation
 
 SETUP = "make setup"
 MIN_FREE_BYTES = 1 << 30
@@ -145,12 +148,34 @@ def _device(pynvml: object, index: int) -> Finding:
 
 def _isolation() -> list[Finding]:
     found = isolation()
-    if found.tier is Tier.NONE:
-        text = f"none: {'; '.join(found.failures)}"
-        return [Finding("isolation", "warn", text, "Judge only kernels that you would also run yourself.")]
-    text = f"{found.tier}: on the CPU a submission runs sealed, without files and sockets, but as your user; "
-    text += "on a GPU it runs in a process of its own, not sealed"
-    return [Finding("isolation", "ok", text)]
+    tried = f"{sum(probe.held for probe in found.probes)} of {len(found.probes)} probes held"
+    why = f": {'; '.join(found.failures)}" if found.failures else ""
+    findings = [Finding("isolation", "ok", f"{found.tier}: {MEANING[found.tier]}; {tried}")]
+    if found.tier is not Tier.ISOLATED:
+        advice = "Judge only kernels that you would also run yourself."
+        fix = f"{found.fix}. Until then: {advice[0].lower()}{advice[1:]}" if found.fix else advice
+        findings = [Finding("isolation", "warn", f"{found.tier}{why}; {MEANING[found.tier]}; {tried}", fix)]
+    return [*findings, *_compiler_probes(), _memory_limit()]
+
+
+_probed_compiler = cache(probe_compiler)
+
+
+def _compiler_probes() -> list[Finding]:
+    """Sources that ask the compiler for what it must not touch."""
+    try:
+        failures = [f"{probe.name}: {probe.text}" for probe in _probed_compiler() if not probe.held]
+    except MachineError as error:
+        return [Finding("compiler box", "fail", str(error), SETUP)]
+    if failures:
+        return [Finding("compiler box", "fail", "; ".join(failures), "Judge nothing of others on this machine.")]
+    return [Finding("compiler box", "ok", "no file of the machine, no named pipe, no array without end gets through")]
+
+
+def _memory_limit() -> Finding:
+    if find_controllers() is not None:
+        return Finding("memory limit", "ok", "the kernel bounds every box (control group), and the judge watches")
+    return Finding("memory limit", "ok", "the judge watches resident memory; control groups cannot be made here")
 
 
 def _cache() -> list[Finding]:

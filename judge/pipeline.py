@@ -46,8 +46,7 @@ from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
 from judge.verification.telling import told_case
 from judge.worker.incidents import record_incident
-from judge.worker.messages import Isolation
-from judge.worker.session import Session
+from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
@@ -70,13 +69,15 @@ class Options:
     fail_fast: bool = False
 
 
-def judge_submission(problem: Problem, data: bytes, name: str, options: Options, sink: EventSink) -> Report:
+def judge_submission(
+    problem: Problem, data: bytes, name: str, options: Options, sink: EventSink, start: StartWorker = Worker
+) -> Report:
     """Judge a submission.
 
-    data: the file's bytes as they are. name: how the report calls it.
+    data: the file's bytes as they are. name: how the report calls it. start: where its workers come from.
     Raises UsageError for options that name nothing, MachineError when the machine cannot judge at all.
     """
-    judging = _Judging(problem, data, name, options, sink)
+    judging = _Judging(problem, data, name, options, sink, start)
     try:
         report = judging.run()
     except JudgeError:
@@ -116,6 +117,7 @@ class _Judging:
     name: str
     options: Options
     sink: EventSink
+    start: StartWorker = Worker
     started: float = field(default_factory=time.monotonic)
     submission: Submission | None = None
     compile: CompileReport = field(default_factory=lambda: CompileReport(ok=False))
@@ -135,9 +137,9 @@ class _Judging:
             # Started before anything else: a process and a device context are warm when the compiler is done.
             workers: dict[Backend, Worker] = {}
             if on_cpu:
-                workers["cpu"] = stack.enter_context(Worker("cpu"))
+                workers["cpu"] = stack.enter_context(self.start("cpu"))
             if on_cuda:
-                workers["cuda"] = stack.enter_context(Worker("cuda"))
+                workers["cuda"] = stack.enter_context(self.start("cuda"))
             try:
                 self.submission = read_submission(self.data, self.name, self.problem)
             except SubmissionError as error:
@@ -146,11 +148,11 @@ class _Judging:
             examples = stack.enter_context(Examples(self.problem, self.seed))
             casework = Casework(self.problem, self.submission, unit, examples, self.sink, self.name, self.seed)
             if on_cpu:
-                session = stack.enter_context(Session("cpu", workers["cpu"]))
+                session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
                     return self._conclude()
             if on_cuda:
-                session = stack.enter_context(Session("cuda", workers["cuda"]))
+                session = stack.enter_context(Session("cuda", workers["cuda"], self.start))
                 self._judge_on_cuda(casework, session, on_cuda)
             return self._conclude()
 
@@ -190,10 +192,10 @@ class _Judging:
         """Judge on the CPU backend. False when what was found makes a GPU run pointless."""
         compilation = self._compile("cpu", casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
         if not compilation.ok:
-            self.backends.append(_backend_report(session.properties(), session.isolation))
+            self.backends.append(_backend_report(session.properties(), session))
             return False
         casework.examples.prepare(cases[0])
-        self.backends.append(_backend_report(session.properties(), session.isolation))
+        self.backends.append(_backend_report(session.properties(), session))
         try:
             session.load(_image(casework.unit, compilation))
         except DeviceFault as fault:
@@ -217,7 +219,7 @@ class _Judging:
                 raise
             self.sink.note(f"Not judged on a GPU: {error}")
             return
-        self.backends.append(_backend_report(properties, session.isolation))
+        self.backends.append(_backend_report(properties, session))
         correctness = [case for case in cases if case.group is not Group.BENCH]
         if correctness:
             compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "fast"))
@@ -353,9 +355,14 @@ def _image(unit: TranslationUnit, compilation: Compilation) -> ModuleImage:
     return ModuleImage(compilation.image, unit.source, compilation.lowered)
 
 
-def _backend_report(properties: DeviceProperties, isolation: Isolation) -> BackendReport:
-    kind: Backend = "cpu" if properties.kind == "cpu" else "cuda"
-    return BackendReport(kind=kind, device=properties.name, arch=properties.arch, isolation=isolation)
+def _backend_report(properties: DeviceProperties, session: Session) -> BackendReport:
+    return BackendReport(
+        kind="cpu" if properties.kind == "cpu" else "cuda",
+        device=properties.name,
+        arch=properties.arch,
+        isolation=session.isolation,
+        isolation_reasons=session.isolation_reasons,
+    )
 
 
 def _unused_backend(options: Options) -> BackendReport:

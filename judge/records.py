@@ -179,6 +179,9 @@ class BackendReport(Record):
     device: str
     arch: str
     isolation: Literal["isolated", "restricted", "none"]
+    isolation_reasons: tuple[str, ...] = Field(
+        default=(), description="What keeps the process that ran the kernel from being cut off further."
+    )
 
 
 class SubmissionReport(Record):

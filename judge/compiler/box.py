@@ -8,18 +8,16 @@ imports (which take longer than a compilation) stay out.
 """
 
 import contextlib
-import ctypes
 import importlib.util
 import os
-import signal
 import socket
 import sys
 import types
 from typing import Any
 
 from judge.sandbox.frames import PeerGone, receive_frame, send_frame
+from judge.sandbox.inside import close_inherited, confine, die_with_supervisor
 from judge.sandbox.limits import ProcessLimits, apply_limits
-from judge.sandbox.seccomp import SealError, seal_network, seal_paths
 
 REQUEST_CAP_BYTES = 256 << 20
 LOG_CAP_BYTES = 512 << 10
@@ -27,13 +25,11 @@ TRIFLE = 'extern "C" __global__ void trifle(float* x) { x[0] = 1.0f; }'
 WARM_UP_OPTIONS = {"ptx": ("--gpu-architecture=compute_90", "-G"), "cubin": ("--gpu-architecture=sm_90",)}
 
 UNUSABLE = 3
-_PR_SET_PDEATHSIG = 1
 
 
 def main(descriptor: int, kind: str) -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    os.closerange(3, descriptor)
-    os.closerange(descriptor + 1, 4096)
+    die_with_supervisor()
+    close_inherited(descriptor)
     os.chdir("/")
     channel = socket.socket(fileno=descriptor)
     channel.setblocking(True)
@@ -41,14 +37,12 @@ def main(descriptor: int, kind: str) -> None:
     _compile(nvrtc, TRIFLE, "trifle.cu", WARM_UP_OPTIONS[kind], (), (), (), kind)
     limits, _ = receive_frame(channel, REQUEST_CAP_BYTES)
     apply_limits(ProcessLimits(**limits["limits"]))
-    try:
-        seal_network()
-        seal_paths()
-    except SealError as error:
-        sys.stderr.write(f"the compiler's process cannot be sealed: {error}\n")
+    confinement = confine(files=False)
+    if not confinement.sealed:
+        sys.stderr.write(f"the compiler's process cannot be sealed: {'; '.join(confinement.reasons)}\n")
         sys.stderr.flush()
         os._exit(UNUSABLE)
-    send_frame(channel, {"type": "ready", "nvrtc": list(nvrtc.getVersion())})
+    send_frame(channel, {"type": "ready", "isolation": confinement.level, "nvrtc": list(nvrtc.getVersion())})
     request, blobs = receive_frame(channel, REQUEST_CAP_BYTES)
     answer, image, log = _compile(
         nvrtc,

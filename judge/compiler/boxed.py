@@ -1,24 +1,21 @@
 """The trusted side of the compile box: starts it, feeds it, and says what its death means."""
 
-import contextlib
 import dataclasses
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import judge
 from judge.compiler.headers import HeaderSet
 from judge.compiler.target import Target
 from judge.errors import MachineError
 from judge.sandbox.frames import FrameError, OutOfTime, PeerGone, receive_frame, send_frame
+from judge.sandbox.process import BoxedProcess
+from judge.sandbox.view import PACKAGE_ROOT, plain_view
 from judge.worker.logs import LogDrain
 
 START_LIMIT_S = 60.0
@@ -46,40 +43,35 @@ class Box:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._home = Path(tempfile.mkdtemp(prefix="judge-compile-"))
+        self._sealed = False
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = BoxedProcess(
                 [sys.executable, "-P", "-s", str(_BOX), str(theirs.fileno()), target.kind],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                cwd=self._home,
-                env=_environment(self._home),
+                plain_view(),
+                _environment(),
+                (theirs.fileno(),),
+                target.limits.data_bytes,
             )
         ours.setblocking(False)
         self._channel = ours
-        assert self._process.stdout is not None
         self._printed = LogDrain(self._process.stdout)
 
     def __enter__(self) -> "Box":
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._channel.close()
-        shutil.rmtree(self._home, ignore_errors=True)
+        try:
+            self._process.end()
+        finally:
+            self._channel.close()
 
     def compile(self, source: str, source_name: str, name_expressions: Sequence[str], headers: HeaderSet) -> Answer:
         """Compile once.
 
         Raises MachineError when the box does not come up or answers what no box of ours would.
         """
-        self._wait_until_sealed()
+        self.wait_until_sealed()
         deadline = time.monotonic() + self._target.wall_limit_s
         request = {
             "options": self._target.options,
@@ -102,37 +94,40 @@ class Box:
         limit = "memory" if "OUT_OF_MEMORY" in failure else None
         return Answer(failure, image, log.decode("utf-8", "replace"), lowered, limit)
 
-    def _wait_until_sealed(self) -> None:
+    def wait_until_sealed(self) -> None:
+        """Wait until it can take a source; compile() does it too. Raises MachineError when it does not come up."""
+        if self._sealed:
+            return
+        self._process.settle()
         deadline = time.monotonic() + START_LIMIT_S
         try:
             send_frame(self._channel, {"limits": dataclasses.asdict(self._target.limits)}, (), deadline)
             receive_frame(self._channel, 1 << 16, deadline)
+            self._sealed = True
         except (OutOfTime, PeerGone, FrameError) as error:
             last = self._printed.text().strip().rpartition("\n")[2]
             raise MachineError(f"the compiler did not start: {last or type(error).__name__}") from error
 
     def _died(self) -> Answer:
         """The sealed box ended without an answer: the source took more than it may."""
-        try:
-            code = self._process.wait(5)
-        except subprocess.TimeoutExpired:
+        code = self._process.exit_code(5.0)
+        if code is None:
             return Answer(limit="crash")
         printed = self._printed.text()
+        if self._process.ran_out_of_memory():
+            return Answer(limit="memory", log=printed)
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             return Answer(limit="time", log=printed)
         memory = code == -signal.SIGABRT or "out of memory" in printed.lower() or "MemoryError" in printed
         return Answer(limit="memory" if memory else "crash", log=printed)
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """Nothing of the user's environment but what finds the libraries; the source could not read it anyway."""
-    package_root = str(Path(judge.__file__).parent.parent)
     inherited = os.environ.get("PYTHONPATH", "")
     return {
         **{name: os.environ[name] for name in _PASSED_ENVIRONMENT if name in os.environ},
-        "PYTHONPATH": os.pathsep.join([package_root, *filter(None, inherited.split(os.pathsep))]),
-        "HOME": str(home),
-        "TMPDIR": str(home),
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE_ROOT), *filter(None, inherited.split(os.pathsep))]),
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -6,7 +6,7 @@ it is shown. Words carry the meaning; color repeats it.
 
 from collections.abc import Callable, Sequence
 
-from judge.records import CaseReport, CompileMessage, Diagnosis, LaunchReport, Report
+from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, LaunchReport, Report
 from judge.reports.style import Style, inert
 from judge.reports.tables import Column, render_table
 from judge.verdict import Verdict
@@ -280,7 +280,7 @@ def _footer(report: Report, style: Style) -> str:
     backends = report.backends or (report.backend,)
     # Where nothing was compiled, no device was asked either.
     ran = report.compile.ok or report.compile.seconds > 0
-    lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, isolation {b.isolation}" for b in backends] if ran else []
+    lines = [f"{b.kind}: {inert(b.device)}, {b.arch}, {_isolation(b)}" for b in backends] if ran else []
     cached = ", cached" if report.compile.cached else ""
     compiled = f"compiled in {report.compile.seconds:.2f} s{cached}; " if ran else ""
     lines.append(f"{compiled}everything in {report.seconds:.2f} s; seed {report.seed}")
@@ -288,6 +288,11 @@ def _footer(report: Report, style: Style) -> str:
         lines.append(f"host code set aside: {inert('; '.join(report.submission.set_aside))}")
     lines += [inert(note) for note in report.submission.notes]
     return "\n".join(style.paint(style.wrap(line, hang=2), "dim") for line in lines) + "\n"
+
+
+def _isolation(backend: BackendReport) -> str:
+    why = f" ({inert('; '.join(backend.isolation_reasons))})" if backend.isolation_reasons else ""
+    return f"isolation {backend.isolation}{why}"
 
 
 def _indent(text: str) -> str:

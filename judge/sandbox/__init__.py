@@ -1,6 +1,10 @@
 """Isolation of the processes that touch a submission.
 
-seccomp.py builds and installs the kernel filters, limits.py sets rlimits, tier.py says what of it
-works on this machine. Everything here is plain ctypes over the C library, light enough for a process
-that has to start in milliseconds.
+    outside  process.py starts a box, watches it and ends it, on the launcher's thread (launcher.py), with
+             bubblewrap (bubblewrap.py), a view of the machine (view.py) and a control group (cgroup.py)
+    inside   inside.py gives up root (privileges.py) and seals the process (seccomp.py, syscalls.py);
+             limits.py sets rlimits, frames.py carries bytes
+    proof    hostile.py tries everything in there, probing.py says what came of it, tier.py draws the conclusion
+
+What runs inside is plain ctypes over the C library, light enough for a process that starts in milliseconds.
 """

@@ -162,7 +162,18 @@ NETWORK_CALLS = frozenset(
 )
 """Calls that reach other machines, other processes or the kernel's configuration."""
 
+PROCESS_CALLS = frozenset(
+    ["fork", "vfork", "tkill", "pidfd_open", "pidfd_send_signal", "setpriority", "ioprio_set", "migrate_pages"]
+)
+"""Calls that make other processes or reach them; clone makes threads too, so its flags decide."""
+
+OWN_PROCESS_CALLS = frozenset(["kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64"])
+"""Calls whose first argument names a process, which must be the caller's own."""
+
 X86_64 = {
+    "fork": 57, "vfork": 58, "kill": 62, "rt_sigqueueinfo": 129, "setpriority": 141, "tkill": 200, "tgkill": 234,
+    "ioprio_set": 251, "migrate_pages": 256, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "pidfd_send_signal": 424,
+    "pidfd_open": 434,
     "open": 2, "stat": 4, "lstat": 6, "access": 21, "socket": 41, "connect": 42, "accept": 43, "bind": 49,
     "listen": 50, "socketpair": 53, "clone": 56, "execve": 59, "truncate": 76, "chdir": 80, "rename": 82,
     "mkdir": 83, "rmdir": 84, "creat": 85, "link": 86, "unlink": 87, "symlink": 88, "readlink": 89, "chmod": 90,
@@ -185,6 +196,8 @@ X86_64 = {
 }  # fmt: skip
 
 AARCH64 = {
+    "ioprio_set": 30, "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "setpriority": 140,
+    "migrate_pages": 238, "rt_tgsigqueueinfo": 240, "prlimit64": 261, "pidfd_send_signal": 424, "pidfd_open": 434,
     "setxattr": 5, "lsetxattr": 6, "getxattr": 8, "lgetxattr": 9, "listxattr": 11, "llistxattr": 12,
     "removexattr": 14, "lremovexattr": 15, "lookup_dcookie": 18, "inotify_add_watch": 27, "mknodat": 33,
     "mkdirat": 34, "unlinkat": 35, "symlinkat": 36, "linkat": 37, "renameat": 38, "umount2": 39, "mount": 40,

@@ -1,24 +1,20 @@
-"""How well this machine can isolate a submission, found out by trying it.
+"""How well this machine can isolate a submission, found out by trying it in real boxes.
 
-    isolated    everything of restricted, in namespaces of its own (no part of the judge does this yet)
-    restricted  seals and limits work: no path can be opened, no socket made, memory and time are bounded
+    isolated    namespaces of bubblewrap and seals, each of which holds by itself; limits work
+    restricted  seals hold: no path can be opened, no socket or process made; but no namespaces
     none        something of that failed; the reasons say what
 
-The probe runs in a process of its own, because a seal cannot be undone.
+A single judging does not come here: its workers say for themselves how far they are cut off. This is
+for `judge doctor`, a service's start, and everybody who decides whether to take strangers' work.
 """
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 
-import judge
-
-PROBE_LIMIT_S = 10.0
-_PASSED = "sealed"
+from judge.errors import MachineError
+from judge.sandbox.bubblewrap import Absence, bubblewrap
+from judge.sandbox.probing import Probe, probe_reach, probe_takings
 
 
 class Tier(StrEnum):
@@ -27,70 +23,48 @@ class Tier(StrEnum):
     NONE = "none"
 
 
+MEANING = {
+    Tier.ISOLATED: "a submission runs as another user, without files, network or processes of this machine",
+    Tier.RESTRICTED: "a submission runs sealed on the CPU, without files, sockets and new processes, but in the "
+    "machine's own namespaces; on a GPU nothing but its process is its own",
+    Tier.NONE: "a submission runs as freely as your own programs do",
+}
+
+
 @dataclass(frozen=True)
 class Isolation:
-    """failures: what kept the tier from being restricted, empty otherwise."""
+    """failures: what kept the tier from being isolated, empty otherwise. fix: what mends it, where that is known.
+
+    probes: everything that was tried.
+    """
 
     tier: Tier
     failures: tuple[str, ...] = ()
+    fix: str = ""
+    probes: tuple[Probe, ...] = ()
 
 
 @cache
 def isolation() -> Isolation:
-    """The tier of this machine, probed once a process; takes some 30 ms."""
+    """The tier of this machine, probed once a process; takes about a second."""
+    return probe_isolation()
+
+
+def probe_isolation() -> Isolation:
+    """The tier of this machine, probed now."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-s", "-m", "judge.sandbox.tier"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_LIMIT_S,
-            check=False,
-            env={"PYTHONPATH": str(Path(judge.__file__).parent.parent), "PATH": os.environ.get("PATH", "")},
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Isolation(Tier.NONE, (f"the probe did not end: {type(error).__name__}",))
-    said = done.stdout.decode("utf-8", "replace").split("\n")
-    if done.returncode == 0 and said[0] == _PASSED:
-        return Isolation(Tier.RESTRICTED)
-    failures = tuple(line for line in said if line) or (f"the probe ended with code {done.returncode}",)
-    return Isolation(Tier.NONE, failures)
+        probes = (*probe_reach(), *probe_takings())
+    except MachineError as error:
+        return Isolation(Tier.NONE, (str(error),))
+    return judge_probes(probes, bubblewrap())
 
 
-def _probe() -> list[str]:
-    """Seal this process and try what must not work; the failures."""
-    import resource
-    import socket
-
-    from judge.sandbox.limits import ProcessLimits, apply_limits
-    from judge.sandbox.seccomp import SealError, seal_network, seal_paths
-
-    failures = []
-    canary = __file__
-    try:
-        apply_limits(ProcessLimits(data_bytes=1 << 30, cpu_s=10))
-        seal_network()
-        seal_paths()
-    except (SealError, OSError, ValueError) as error:
-        return [str(error)]
-    if resource.getrlimit(resource.RLIMIT_DATA)[0] > 1 << 30:
-        failures.append("the memory limit does not hold")
-    try:
-        os.close(os.open(canary, os.O_RDONLY))
-        failures.append("a sealed process can open a file")
-    except FileNotFoundError:
-        pass
-    if os.path.exists(canary):
-        failures.append("a sealed process can see that a file exists")
-    try:
-        socket.socket().close()
-        failures.append("a sealed process can make a socket")
-    except PermissionError:
-        pass
-    return failures
-
-
-if __name__ == "__main__":
-    found = _probe()
-    sys.stdout.write("\n".join(found or [_PASSED]) + "\n")
-    sys.stdout.flush()
-    os._exit(1 if found else 0)
+def judge_probes(probes: tuple[Probe, ...], found: object) -> Isolation:
+    """The tier that these probes allow. found: bubblewrap, or why there is none."""
+    failed = [probe for probe in probes if not probe.held]
+    failures = tuple(f"{probe.name}: {probe.text}" for probe in failed)
+    if any(probe.layer == "sealed" for probe in failed):
+        return Isolation(Tier.NONE, failures, probes=probes)
+    if isinstance(found, Absence):
+        return Isolation(Tier.RESTRICTED, (found.reason, *failures), found.fix, probes)
+    return Isolation(Tier.RESTRICTED if failed else Tier.ISOLATED, failures, probes=probes)

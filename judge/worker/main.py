@@ -1,51 +1,39 @@
 """The worker process: `python -m judge.worker.main --device cpu --channel FD`. Judges one submission, once.
 
-    close inherited descriptors -> limits -> warm up the device -> seal -> hello -> load -> cases -> end
+    close inherited descriptors -> limits -> warm up the device -> confine -> hello -> load -> cases -> end
 
 A CPU worker executes what was made from a stranger's source, so it is sealed once it is warm: no
-path, no new socket. A CUDA worker runs only our own code on the host; the driver needs its files.
+path, no new socket, no new process. A CUDA worker runs only our own code on the host; the driver needs
+its files, so there the box alone hides them.
 
 Nothing is caught here that is not a verdict: any other exception ends the process with a traceback
 on standard error, which the supervisor keeps as an incident.
 """
 
 import argparse
-import ctypes
 import os
-import resource
-import signal
 import socket
 import sys
 from typing import Any
 
 from judge.backends.base import Device, DeviceFault
 from judge.errors import MachineError
-from judge.sandbox.seccomp import SealError, seal_network, seal_paths
+from judge.sandbox.inside import Confinement, boxed, close_inherited, confine, die_with_supervisor
+from judge.sandbox.limits import ProcessLimits, apply_limits
+from judge.sandbox.privileges import PrivilegeError, drop_root
 from judge.worker.execution import run_case
-from judge.worker.messages import Isolation, fault_header, hello_frame, parse_case, parse_load, result_frame
+from judge.worker.messages import fault_header, hello_frame, parse_case, parse_load, result_frame
 from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, encode, receive, send_all
 
 UNLIMITED_BLOBS = 1 << 50
 """The worker trusts its supervisor; what it is sent was made by the judge."""
 
 MAX_OPEN_FILES = 64
-_PR_SET_PDEATHSIG = 1
 
 
-def close_inherited(keep: int) -> None:
-    """Close every descriptor but the standard ones and the channel."""
-    os.closerange(3, keep)
-    os.closerange(keep + 1, 4096)
-
-
-def set_limits() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
-
-
-def die_with_supervisor() -> None:
-    """Ask the kernel for SIGKILL when the thread that started this process ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def set_limits(kind: str = "cpu") -> None:
+    # NVIDIA's driver keeps files in memory, of sizes that are its own affair.
+    apply_limits(ProcessLimits(file_bytes=None if kind == "cuda" else 0, open_files=MAX_OPEN_FILES))
 
 
 def open_device(kind: str, ordinal: int) -> Device:
@@ -62,23 +50,18 @@ def open_device(kind: str, ordinal: int) -> Device:
     return gpu
 
 
-def seal(kind: str) -> Isolation:
+def seal(kind: str) -> Confinement:
     """Seal the process as far as its device allows; what was reached."""
-    if kind != "cpu":
-        return "none"
-    try:
-        seal_network()
-        seal_paths()
-    except SealError as error:
-        sys.stderr.write(f"not sealed: {error}\n")
-        return "none"
-    return "restricted"
+    confinement = confine(files=kind != "cpu")
+    for reason in confinement.reasons:
+        sys.stderr.write(f"not isolated: {reason}\n")
+    return confinement
 
 
-def serve(device: Device, channel: socket.socket, isolation: Isolation) -> None:
+def serve(device: Device, channel: socket.socket, confinement: Confinement) -> None:
     """Answer frames until the supervisor closes the channel or a fault makes the device useless."""
     reader = FrameReader(channel, UNLIMITED_BLOBS)
-    send_all(channel, encode(hello_frame(device.properties, isolation)))
+    send_all(channel, encode(hello_frame(device.properties, confinement)))
     while True:
         try:
             frame = receive(reader)
@@ -122,15 +105,19 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     die_with_supervisor()
     close_inherited(options.channel)
-    set_limits()
+    set_limits(options.device)
     channel = socket.socket(fileno=options.channel)
     channel.setblocking(True)
     os.set_inheritable(channel.fileno(), False)
     try:
+        if options.device == "cuda" and boxed():
+            # Before the driver is asked for anything: it ties what it gives out to the user who asked.
+            drop_root(keep_proc=True)
+            die_with_supervisor()
         device = open_device(options.device, options.ordinal)
-    except MachineError as error:
+    except (MachineError, PrivilegeError) as error:
         sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        return MachineError.exit_code
     serve(device, channel, seal(options.device))
     # A context with a kernel that never ends would block an orderly exit; there is nothing to save.
     sys.stdout.flush()

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.problem import Array, Role, Scalar
 from judge.records import Counters, Diagnosis, Timing
+from judge.sandbox.inside import Confinement
 from judge.verdict import Verdict
 from judge.worker.wire import Frame, WireError
 
@@ -139,6 +140,7 @@ _Model = TypeVar("_Model", bound=_Wire)
 
 class _Hello(_Wire):
     isolation: Isolation
+    reasons: tuple[str, ...]
     kind: str
     name: str
     arch: str
@@ -182,15 +184,17 @@ def _validated(model: type[_Model], body: Any) -> _Model:
         raise WireError(f"a reply that is no valid {model.__name__.strip('_').lower()}") from error
 
 
-def hello_frame(properties: DeviceProperties, isolation: Isolation) -> dict[str, Any]:
-    return {"type": "hello", "body": {**asdict(properties), "isolation": isolation}}
+def hello_frame(properties: DeviceProperties, confinement: Confinement) -> dict[str, Any]:
+    told = {"isolation": confinement.level, "reasons": list(confinement.reasons)}
+    return {"type": "hello", "body": {**asdict(properties), **told}}
 
 
-def parse_hello(frame: Frame) -> tuple[DeviceProperties, Isolation]:
+def parse_hello(frame: Frame) -> tuple[DeviceProperties, Confinement]:
     if frame.header["type"] != "hello":
         raise WireError("a worker must introduce itself first")
     hello = _validated(_Hello, frame.header.get("body"))
-    return DeviceProperties(**hello.model_dump(exclude={"isolation"})), hello.isolation
+    properties = DeviceProperties(**hello.model_dump(exclude={"isolation", "reasons"}))
+    return properties, Confinement(hello.isolation, hello.reasons)
 
 
 def load_frame(image: ModuleImage) -> tuple[dict[str, Any], list[bytes | memoryview]]:

@@ -3,19 +3,24 @@
 A case that kills its worker costs only itself: the next case gets a fresh one with the same module.
 """
 
+from collections.abc import Callable
 from types import TracebackType
 
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.worker.messages import CaseRequest, CaseResult, Isolation
 from judge.worker.supervisor import Kind, Worker
 
+StartWorker = Callable[[Kind], Worker]
+"""Where workers come from: Worker itself, or a pool that keeps some warm."""
+
 
 class Session:
     """A context manager. worker: one that was started early, so that its start hides behind the compiler."""
 
-    def __init__(self, kind: Kind, worker: Worker | None = None) -> None:
+    def __init__(self, kind: Kind, worker: Worker | None = None, start: StartWorker = Worker) -> None:
         self.kind = kind
-        self._worker = worker or Worker(kind)
+        self._start = start
+        self._worker = worker or start(kind)
         self._image: ModuleImage | None = None
 
     def __enter__(self) -> "Session":
@@ -35,6 +40,11 @@ class Session:
         """How far the worker is cut off; known once properties() came back."""
         return self._worker.isolation
 
+    @property
+    def isolation_reasons(self) -> tuple[str, ...]:
+        """What keeps the worker from being cut off further; empty when it is isolated."""
+        return self._worker.isolation_reasons
+
     def load(self, image: ModuleImage) -> None:
         """Load the module now and into every worker to come.
 
@@ -46,7 +56,7 @@ class Session:
     def restart(self, image: ModuleImage) -> None:
         """Go on with another module in a fresh process: nothing the first one stored can reach it."""
         self._worker.close()
-        self._worker = Worker(self.kind)
+        self._worker = self._start(self.kind)
         self.load(image)
 
     def run_case(self, request: CaseRequest) -> CaseResult:

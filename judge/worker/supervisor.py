@@ -4,29 +4,24 @@ A worker is used for one submission and never again. It holds no expected value,
 file of the judge. The clock, the memory watch and the verdict on a dead worker are on this side:
 whatever the process says or prints, only a valid frame within its time is an answer.
 
-The process dies with the thread that started it (PR_SET_PDEATHSIG), so start workers from a thread
-that lives as long as they do.
+Where bubblewrap works the process has namespaces of its own, see sandbox/.
 """
 
-import contextlib
 import os
 import select
-import shutil
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.errors import MachineError
+from judge.sandbox.process import BoxedProcess
+from judge.sandbox.view import PACKAGE_ROOT, View, gpu_view, plain_view
 from judge.verdict import Verdict
 from judge.worker.incidents import record_incident
 from judge.worker.logs import LogDrain
@@ -46,7 +41,6 @@ from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, enco
 Kind = Literal["cpu", "cuda"]
 
 WATCH_INTERVAL_S = 0.02
-REAP_LIMIT_S = 10.0
 BYTES_PER_SECOND = 50e6
 """Slowest transfer still taken for work: how long a stage may take grows with the bytes it moves."""
 
@@ -94,33 +88,27 @@ class Worker:
     def __init__(self, kind: Kind, *, ordinal: int = 0, limits: Limits | None = None) -> None:
         self.kind = kind
         self.limits = limits or LIMITS[kind]
-        self._command_line = _command(kind, ordinal)
-        self._home = Path(tempfile.mkdtemp(prefix="judge-worker-"))
         self._properties: DeviceProperties | None = None
         self.isolation: Isolation = "none"
-        self._start()
-
-    def _start(self) -> None:
+        self.isolation_reasons: tuple[str, ...] = ()
+        view = _view(kind, ordinal)
+        command = _command(kind, view.ordinal)
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                [*self._command_line, "--channel", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                cwd=self._home,
-                env=_environment(self._home),
+            self._process = BoxedProcess(
+                [*command, "--channel", str(theirs.fileno())],
+                view,
+                _environment(),
+                (theirs.fileno(),),
+                self.limits.memory_bytes,
             )
-        self._pidfd = os.pidfd_open(self._process.pid)
         ours.setblocking(False)
         self._channel = ours
         self._reader = FrameReader(ours, 0)
-        assert self._process.stdout is not None
         self._log = LogDrain(self._process.stdout)
         self._started = time.monotonic()
         self._kernel_runs = False
+        self._cancelled = False
         self.alive = True
 
     def __enter__(self) -> "Worker":
@@ -137,9 +125,11 @@ class Worker:
         Raises MachineError when the machine does not have the device or the process does not start.
         """
         if self._properties is None:
+            self._process.settle()
             try:
                 frame = self._receive(self._started + self.limits.start_s)
-                self._properties, self.isolation = parse_hello(frame)
+                self._properties, confinement = parse_hello(frame)
+                self.isolation, self.isolation_reasons = confinement.level, confinement.reasons
             except (_Lost, WireError) as error:
                 self.close()
                 last = self._log.text().strip().rpartition("\n")[2]
@@ -190,6 +180,7 @@ class Worker:
         moved = sum(buffer.size_bytes for buffer in request.buffers)
         moving_s = self.limits.placing_s + moved / BYTES_PER_SECOND
         memory_bytes = self.limits.memory_bytes + 4 * moved
+        self._process.limit_memory(memory_bytes)
         self._send(*case_frame(request), deadline=time.monotonic() + moving_s)
         self._reader.blob_cap = sum(buffer.size_bytes for buffer in request.outputs)
         allowances = {
@@ -238,23 +229,20 @@ class Worker:
                 return frame
             if time.monotonic() > deadline:
                 raise _Lost("time")
-            if self._resident_bytes() > (memory_bytes or self.limits.memory_bytes):
+            if self._process.resident_bytes() > (memory_bytes or self.limits.memory_bytes):
                 raise _Lost("memory")
             poller.poll(1000 * min(WATCH_INTERVAL_S, max(deadline - time.monotonic(), 0.001)))
-
-    def _resident_bytes(self) -> int:
-        try:
-            fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
-        except OSError:
-            return 0
-        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > 1 else 0
 
     def _verdict_of_loss(self, error: _Lost | WireError, when: str, limit_s: float) -> CaseResult:
         """Kill what is left of the worker and say whose fault the silence is."""
         reason = error.reason if isinstance(error, _Lost) else "garbage"
         # It may be a moment from closing the channel to the process's end; its own code tells more.
-        ended = self._exit_code(1.0 if reason == "death" else 0.0)
+        ended = self._process.exit_code(1.0 if reason == "death" else 0.0)
+        if reason == "death" and self._process.ran_out_of_memory():
+            reason = "memory"
         self.close()
+        if self._cancelled:
+            return CaseResult(Verdict.CANCELLED, f"cancelled {when}", fatal=True)
         if reason == "time" and self._kernel_runs:
             figure = f" within {limit_s:g} s" if limit_s else ""
             return CaseResult(Verdict.TIME_LIMIT, f"the kernel did not end{figure} and was killed {when}", fatal=True)
@@ -270,36 +258,27 @@ class Worker:
         incident = record_incident(what, self._log.text())
         return CaseResult(Verdict.JUDGE_ERROR, f"{what}; this is not the kernel's fault", fatal=True, incident=incident)
 
-    def _exit_code(self, wait_s: float) -> int | None:
-        """How the process ended, negative for a signal; None while it runs. Leaves it unreaped."""
+    def cancel(self) -> None:
+        """Kill the process from any thread; what its owner waits for then ends as cancelled."""
+        self._cancelled = True
+        self._process.kill()
+
+    def responds(self) -> bool:
+        """Whether the process still runs and kept its channel open, at no cost."""
         poller = select.poll()
-        poller.register(self._pidfd, select.POLLIN)
-        poller.poll(1000 * wait_s)
-        state = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-        if state is None:
-            return None
-        return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+        poller.register(self._process.pidfd, select.POLLIN)
+        poller.register(self._channel, select.POLLRDHUP)
+        return not poller.poll(0)
 
     def close(self) -> None:
         """End the process and everything it started; safe to call twice."""
         if not self.alive:
             return
         self.alive = False
-        # The leader is not reaped before this, so the group's number cannot belong to another by now.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         try:
-            self._process.wait(REAP_LIMIT_S)
-        except subprocess.TimeoutExpired as error:
-            raise MachineError(
-                f"the {self.kind} worker {self._process.pid} does not die; the device may need a restart"
-            ) from error
+            self._process.end()
         finally:
-            os.close(self._pidfd)
             self._channel.close()
-            shutil.rmtree(self._home, ignore_errors=True)
 
     def log(self) -> str:
         """What the process wrote to standard output and error so far, capped and inert."""
@@ -322,15 +301,16 @@ def _command(kind: Kind, ordinal: int) -> list[str]:
     return [sys.executable, "-P", "-m", "judge.worker.main", "--device", kind, "--ordinal", str(ordinal)]
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _view(kind: Kind, ordinal: int) -> View:
+    return plain_view() if kind == "cpu" else gpu_view(ordinal)
+
+
+def _environment() -> dict[str, str]:
     """A small environment: none of the user's variables but those that find the driver and the package."""
-    package_root = str(Path(judge.__file__).parent.parent)
     inherited = os.environ.get("PYTHONPATH", "")
     return {
         **{name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ},
-        "PYTHONPATH": os.pathsep.join([package_root, *filter(None, inherited.split(os.pathsep))]),
-        "HOME": str(home),
-        "TMPDIR": str(home),
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE_ROOT), *filter(None, inherited.split(os.pathsep))]),
         "LANG": "C.UTF-8",
         "PYTHONUTF8": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

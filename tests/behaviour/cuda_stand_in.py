@@ -8,7 +8,8 @@ import socket
 import sys
 
 from judge.backends.cpu.device import CpuDevice
-from judge.worker.main import close_inherited, serve
+from judge.sandbox.inside import Confinement, close_inherited
+from judge.worker.main import serve
 
 
 class SteadyClock:
@@ -40,4 +41,4 @@ if __name__ == "__main__":
     close_inherited(descriptor)
     channel = socket.socket(fileno=descriptor)
     channel.setblocking(True)
-    serve(StandIn(), channel, "none")
+    serve(StandIn(), channel, Confinement("none"))

@@ -221,7 +221,7 @@ def test_the_box_sees_nothing_of_the_users_environment(monkeypatch):
 
 def test_no_process_and_no_folder_is_left():
     with Box(PTX) as box:
-        pid, home = box._process.pid, box._home
+        pid, home = box._process.pid, box._process.home
         assert home.is_dir()
     assert not home.exists()
     assert not os.path.exists(f"/proc/{pid}")
@@ -230,7 +230,7 @@ def test_no_process_and_no_folder_is_left():
 def test_box_dies_with_its_starter():
     script = (
         "import os, time\nfrom judge.compiler.boxed import Box\nfrom judge.compiler import Target\n"
-        "box = Box(Target('ptx', 'compute_90', 'debug'))\nbox._wait_until_sealed()\n"
+        "box = Box(Target('ptx', 'compute_90', 'debug'))\nbox.wait_until_sealed()\n"
         "print(box._process.pid, flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False)

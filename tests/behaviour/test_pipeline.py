@@ -9,6 +9,7 @@ from judge.examples import case_generator
 from judge.pipeline import Options, choose_cases, judge_submission
 from judge.problem import Buffer, Case, Group, Parameter, Problem, Requirement, Role, Tolerance
 from judge.records import Report
+from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
 from judge.verdict import Verdict
 from judge.worker import incidents
 
@@ -99,7 +100,9 @@ def test_a_right_kernel_is_accepted_and_every_case_is_told_in_order():
     assert [case.name for case in report.cases] == ["one", "some", "many"]
     assert report.seed == 7
     assert report.compile.ok
-    assert (report.backend.kind, report.backend.isolation) == ("cpu", "restricted")
+    tier = "isolated" if isinstance(bubblewrap(), Bubblewrap) else "restricted"
+    assert (report.backend.kind, report.backend.isolation) == ("cpu", tier)
+    assert (report.backend.isolation_reasons == ()) == (tier == "isolated")
     assert report.launches[0].text.startswith("scale<<<")
     assert report.cases[2].launches[0].grid == (16, 1, 1)
     assert report.cases[2].counters.flops == 1000

@@ -10,6 +10,7 @@ from judge.compiler import Target
 from judge.errors import MachineError
 from judge.events import NullSink
 from judge.pipeline import Options, judge_submission
+from judge.sandbox.view import plain_view
 from judge.verdict import Verdict
 from judge.worker import supervisor
 from tests.behaviour.test_pipeline import PROBLEM, RIGHT, changed
@@ -49,6 +50,7 @@ def targets(tmp_path, monkeypatch):
         return real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
 
     monkeypatch.setattr(supervisor, "_command", command)
+    monkeypatch.setattr(supervisor, "_view", lambda kind, ordinal: plain_view([STAND_IN.parents[1]]))
     monkeypatch.setattr(pipeline, "compile_unit", compile_unit)
     return asked
 

@@ -12,6 +12,9 @@ import pytest
 from judge.backends.base import DeviceFault, ModuleImage
 from judge.errors import MachineError
 from judge.problem import Role
+from judge.sandbox import process
+from judge.sandbox.bubblewrap import Absence, Bubblewrap, bubblewrap
+from judge.sandbox.view import plain_view
 from judge.verdict import Verdict
 from judge.worker import incidents, supervisor
 from judge.worker.messages import BufferSpec, CaseRequest, LaunchSpec
@@ -30,10 +33,21 @@ def _state_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
+@pytest.fixture(params=["boxed", "plain"])
+def boxes(request, monkeypatch):
+    """Every test once in a box of bubblewrap and once without."""
+    if request.param == "plain":
+        monkeypatch.setattr(process, "bubblewrap", lambda **_: Absence("switched off", ""))
+    elif not isinstance(bubblewrap(), Bubblewrap):
+        pytest.skip(f"boxes cannot be made here: {bubblewrap().reason}")
+    return request.param
+
+
 @pytest.fixture
-def start(monkeypatch):
+def start(monkeypatch, boxes):
     """Start a worker whose process is the stand-in of that name."""
     started = []
+    monkeypatch.setattr(supervisor, "_view", lambda kind, ordinal: plain_view([ROOT / "tests"]))
 
     def begin(name="serving", limits=LIMITS):
         monkeypatch.setattr(supervisor, "_command", lambda kind, ordinal: [sys.executable, str(STAND_IN), name])
@@ -209,7 +223,9 @@ def test_a_refused_module_is_a_fault_of_the_module_and_the_worker_lives(start):
 def test_a_worker_killed_while_loading_is_a_judge_error(start):
     worker = start()
     worker.ready()
-    os.kill(worker._process.pid, 9)
+    os.kill(worker._process._init() or worker._process.pid, 9)
+    # With its init, everything in a box is dead.
+    assert worker._process.exit_code(10) is not None
     with pytest.raises(WorkerFault) as caught:
         worker.load(IMAGE)
     assert caught.value.verdict == "judge_error"
@@ -220,7 +236,7 @@ def test_nothing_is_left_of_a_closed_worker(start):
     before = set(os.listdir("/proc/self/fd"))
     worker = start()
     worker.ready()
-    home = worker._home
+    home = worker._process.home
     worker.close()
     worker.close()
     assert not home.exists()
@@ -234,14 +250,15 @@ def test_a_worker_sees_none_of_the_users_environment(start, monkeypatch):
     worker.ready()
     environment = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
     assert b"s3cret" not in environment
-    assert b"HOME=" + str(worker._home).encode() in environment
+    home = "/tmp" if worker._process.boxed else str(worker._process.home)
+    assert f"HOME={home}".encode() in environment.split(b"\0")
 
 
 SEALED = """
 import os, socket, sys
 from judge.worker.main import seal
 channel, other = socket.socketpair()
-print(seal("cpu"))
+print(seal("cpu").level)
 opening, looking = (lambda: open("/etc/passwd")), (lambda: os.stat("/"))
 executing = lambda: os.execv("/bin/true", ["true"])
 for attempt in (opening, looking, executing, socket.socket):

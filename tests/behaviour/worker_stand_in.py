@@ -12,7 +12,8 @@ import time
 import numpy as np
 
 from judge.backends.base import DeviceFault
-from judge.worker.main import close_inherited, serve, set_limits
+from judge.sandbox.inside import Confinement, close_inherited
+from judge.worker.main import serve, set_limits
 from judge.worker.wire import encode, send_all
 from tests.unit.worker.fake_device import FakeDevice, planner
 
@@ -105,4 +106,4 @@ if __name__ == "__main__":
     fake = FakeDevice({"plan": planner((1, 1, 1, 1, 1, 1, 0)), **KERNELS})
     if sys.argv[1] == "refusing":
         fake.load_fault = DeviceFault("compile_error", "not emulated: wgmma, needs a GPU")
-    serve(fake, channel, "none")
+    serve(fake, channel, Confinement("none"))

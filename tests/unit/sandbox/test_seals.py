@@ -1,6 +1,7 @@
 """The seals, each tried in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +10,13 @@ import pytest
 
 import judge
 from judge.sandbox.limits import ProcessLimits
-from judge.sandbox.syscalls import AARCH64, NETWORK_CALLS, PATH_CALLS, X86_64
-from judge.sandbox.tier import Tier, isolation
+from judge.sandbox.syscalls import AARCH64, NETWORK_CALLS, OWN_PROCESS_CALLS, PATH_CALLS, PROCESS_CALLS, X86_64
 
 ROOT = Path(judge.__file__).parent.parent
 
 PRELUDE = """
 import ctypes, errno, os, socket, threading, time, resource, signal
-from judge.sandbox.seccomp import seal_paths, seal_network
+from judge.sandbox.seccomp import seal_paths, seal_network, seal_processes
 from judge.sandbox.limits import ProcessLimits, apply_limits
 libc = ctypes.CDLL(None, use_errno=True)
 def code(call):
@@ -168,7 +168,7 @@ def test_processor_time_ends_the_process():
 
 
 def test_every_refused_call_has_a_number():
-    assert set(X86_64) >= PATH_CALLS | NETWORK_CALLS
+    assert set(X86_64) >= PATH_CALLS | NETWORK_CALLS | PROCESS_CALLS | OWN_PROCESS_CALLS
     # aarch64 never had these; it has the call each of them became.
     old = {
         "open",
@@ -195,6 +195,7 @@ def test_every_refused_call_has_a_number():
         "ioperm",
     }
     assert (PATH_CALLS | NETWORK_CALLS) - set(AARCH64) == old
+    assert (PROCESS_CALLS | OWN_PROCESS_CALLS) - set(AARCH64) == {"fork", "vfork"}
 
 
 def test_numbers_are_unique():
@@ -202,10 +203,29 @@ def test_numbers_are_unique():
         assert len(set(table.values())) == len(table)
 
 
-def test_this_machine_is_restricted():
-    found = isolation()
-    assert found.tier is Tier.RESTRICTED, found.failures
-    assert found.failures == ()
+def test_sealed_processes_make_threads_only_and_reach_themselves_only():
+    status, lines, errors = run(
+        """
+seal_processes()
+print(code(os.fork))
+print(code(lambda: os.kill(os.getppid(), 0)))
+print(code(lambda: os.kill(0, 0)))
+print(code(lambda: os.kill(-1, 0)))
+print(code(lambda: os.pidfd_open(os.getppid())))
+print(code(lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CORE)))
+print(code(lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)))
+print(code(lambda: os.kill(os.getpid(), 0)))
+print(resource.getrlimit(resource.RLIMIT_CORE) is not None)
+thread = threading.Thread(target=print, args=("a thread",)); thread.start(); thread.join()
+"""
+    )
+    assert (status, errors) == (0, "")
+    assert lines == ["EPERM"] * 7 + ["worked", "True", "a thread"]
+
+
+def test_a_sealed_process_can_still_end_itself_by_a_signal():
+    status, _, _ = run("seal_processes(); os.abort()")
+    assert status == -signal.SIGABRT
 
 
 def test_defaults_bind_files_and_descriptors():

@@ -8,6 +8,7 @@ import pytest
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.problem import Role
 from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
+from judge.sandbox.inside import Confinement
 from judge.verdict import Verdict
 from judge.worker.messages import (
     BufferSpec,
@@ -120,7 +121,8 @@ def test_another_message_is_no_result():
 
 def test_hello_load_and_fault_come_back_equal():
     properties = DeviceProperties(kind="cpu", name="a CPU", arch="compute_90", memory_bytes=5)
-    assert parse_hello(over_the_wire(hello_frame(properties, "restricted"))) == (properties, "restricted")
+    confinement = Confinement("restricted", ("there is no box", "another reason"))
+    assert parse_hello(over_the_wire(hello_frame(properties, confinement))) == (properties, confinement)
     image = ModuleImage(b"\0ptx", "// \N{GREEK SMALL LETTER ALPHA}", {"k<1>": "_Z1k"})
     assert parse_load(over_the_wire(*load_frame(image))) == image
     diagnoses = (Diagnosis(kind=DiagnosisKind.TRAP, message="t", line=3),)

@@ -1,0 +1,141 @@
+"""Warm workers in reserve: each is handed out once, and the next one is started behind it.
+
+A worker takes about a second to import, open its device and be sealed. A service cannot let a
+submission wait for that, and cannot use a worker twice either, so some stand ready.
+"""
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+
+from judge.errors import MachineError
+from judge.worker.supervisor import Kind, Worker
+
+RETRY_S = 1.0
+"""Pause before the next try where a worker did not come up; doubled up to MAX_RETRY_S."""
+
+MAX_RETRY_S = 30.0
+MAX_AGE_S = 900.0
+"""A worker that waited longer is replaced: a driver or a library may have been changed since."""
+
+
+class PoolClosed(Exception):  # noqa: N818 - the end of a service, not an error
+    """The pool gives out no more workers."""
+
+
+class Pool:
+    """Keeps `size` workers of a kind warm; a context manager that leaves none behind.
+
+    start: makes a worker; the default starts one of this kind on the first GPU. May be used from many threads.
+    """
+
+    def __init__(self, kind: Kind, size: int, start: Callable[[], Worker] | None = None) -> None:
+        if size < 1:
+            raise ValueError(f"a pool of {size} workers gives out none")
+        self.kind = kind
+        self.size = size
+        self._make = start or (lambda: Worker(kind))
+        self._change = threading.Condition()
+        self._ready: deque[tuple[float, Worker]] = deque()
+        self._wanted = 0
+        self._starting: Worker | None = None
+        self._failure: MachineError | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._refill, name=f"judge-pool-{kind}", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def warm(self) -> int:
+        """How many workers stand ready."""
+        with self._change:
+            return len(self._ready)
+
+    def take(self, timeout_s: float = 120.0) -> Worker:
+        """A warm worker, which now belongs to the caller, who closes it.
+
+        Raises MachineError when none comes up in time, with the reason of the last failure, and PoolClosed.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._change:
+            self._wanted += 1
+            self._change.notify_all()
+            try:
+                while True:
+                    if self._closed:
+                        raise PoolClosed
+                    if self._ready:
+                        _, worker = self._ready.popleft()
+                        self._change.notify_all()
+                        if worker.alive and worker.responds():
+                            return worker
+                        # It died while it waited; its end is the machine's affair and the next one may do.
+                        worker.close()
+                        continue
+                    if not self._change.wait(max(0.0, deadline - time.monotonic())):
+                        raise self._failure or MachineError(f"no {self.kind} worker came up within {timeout_s:g} s")
+            finally:
+                self._wanted -= 1
+
+    def close(self) -> None:
+        """End all workers that were not handed out; safe to call twice."""
+        with self._change:
+            self._closed = True
+            if self._starting is not None:
+                self._starting.cancel()
+            self._change.notify_all()
+        self._thread.join()
+        with self._change:
+            left = [worker for _, worker in self._ready]
+            self._ready.clear()
+        for worker in left:
+            worker.close()
+
+    def _refill(self) -> None:
+        pause_s = RETRY_S
+        while True:
+            with self._change:
+                while not self._closed and not self._lacks_one():
+                    self._change.wait(MAX_AGE_S / 10)
+                if self._closed:
+                    return
+            worker: Worker | None = None
+            try:
+                worker = self._make()
+                with self._change:
+                    self._starting = worker
+                    if self._closed:
+                        worker.cancel()
+                worker.ready()
+            except MachineError as error:
+                if worker is not None:
+                    with contextlib.suppress(MachineError):
+                        worker.close()
+                with self._change:
+                    self._starting = None
+                    self._failure = error
+                    self._change.wait_for(lambda: self._closed, pause_s)
+                pause_s = min(2 * pause_s, MAX_RETRY_S)
+                continue
+            pause_s = RETRY_S
+            with self._change:
+                self._starting = None
+                self._failure = None
+                self._ready.append((time.monotonic(), worker))
+                self._change.notify_all()
+
+    def _lacks_one(self) -> bool:
+        """Whether a worker should be started; drops one that is too old for use."""
+        if self._ready and time.monotonic() - self._ready[0][0] > MAX_AGE_S:
+            self._ready.popleft()[1].close()
+        return len(self._ready) < max(self.size, self._wanted)
