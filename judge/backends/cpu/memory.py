@@ -13,6 +13,9 @@ Bytes = NDArray[np.uint8]
 
 ALIGNMENT = 256
 
+SLOT_STRIDE = 17
+"""Slots of allocations lie apart, so that an index wrong by a whole slot lands in none."""
+
 
 def aligned_bytes(size: int) -> Bytes:
     """A zeroed uint8 array of `size` bytes at an address that is a multiple of 256."""
@@ -38,9 +41,9 @@ class DeviceMemory:
     def allocate(self, label: BufferLabel, size_bytes: int) -> int:
         """Device address of a fresh, zeroed allocation. Raises MemoryError when slots run out."""
         if self._next >= MAX_SLOTS:
-            raise MemoryError(f"more than {MAX_SLOTS - FIRST_BUFFER_SLOT} allocations")
+            raise MemoryError(f"more than {(MAX_SLOTS - FIRST_BUFFER_SLOT) // SLOT_STRIDE} allocations")
         slot = self._next
-        self._next += 1
+        self._next += SLOT_STRIDE
         self.slots[slot] = aligned_bytes(size_bytes)
         self.labels[slot] = label
         if label.role in ("output", "workspace"):
