@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from judge.backends.cpu.addresses import FIRST_BUFFER_SLOT, slot_base
+from judge.backends.cpu.memory import SLOT_STRIDE
 from tests.fuzz.evaluate import kernel_text, run_text
 
 SPACES = """
@@ -97,7 +98,7 @@ def test_a_store_outside_changes_nothing_and_a_negative_index_is_seen():
     _, result = run("mov.b32 %r1, 1; st.global.b32 [%out+-4], %r1;", block=1)
     (event,) = result.events
     assert (event.kind, event.action) == ("out_of_bounds", "write")
-    assert event.address == slot_base(FIRST_BUFFER_SLOT + 1) - 4
+    assert event.address == slot_base(FIRST_BUFFER_SLOT + SLOT_STRIDE) - 4
 
 
 @pytest.mark.parametrize(
