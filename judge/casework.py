@@ -13,13 +13,14 @@ import numpy as np
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
-from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.submission.model import Submission
-from judge.submission.unit import TranslationUnit
+from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
 from judge.verification.compare import explain_case, judge_case
-from judge.verification.requirements import largest_amplification, unmet_requirements
+from judge.verification.requirements import Baseline, largest_amplification, unmet_requirements
 from judge.verification.telling import is_explained
+from judge.worker.execution import PLANNING_LIMIT_S
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
 from judge.worker.session import Session
@@ -30,6 +31,10 @@ a report must not depend on how busy the machine is."""
 
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
+
+
+KILLED_CASES = 2
+"""After so many cases that had to be killed the rest is not run: an endless loop would cost every case's limit."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class Casework:
         self.incident: str | None = None
         self._explaining_flops = 0.0
         self._unexplained: _Unexplained | None = None
+        self._counters: dict[str, Counters | None] = {}
+        self._killed: list[str] = []
 
     def run(
         self,
@@ -86,13 +93,14 @@ class Casework:
         kept: bool = False,
         quiet: bool = False,
     ) -> list[CaseReport]:
-        """Run cases in order; all of them, unless fail_fast.
+        """Run cases in order; all of them, unless fail_fast or two of them ran into their limit or killed the worker.
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
         cases follows. quiet: tell the sink of failures only, because that other run decides.
         """
         reports: list[CaseReport] = []
         self._unexplained = None
+        self._killed = []
         for position, case in enumerate(cases, start=1):
             self._sink.case_started(session.kind, case.name, position, len(cases))
             for coming in cases[position - 1 : position + 1]:  # this one and the next
@@ -107,7 +115,26 @@ class Casework:
                 self._sink.case_finished(report, position, len(cases))
             if failed and fail_fast:
                 break
+            if len(self._killed) == KILLED_CASES and position < len(cases):
+                reports += self._not_run(session, cases[position:])
+                break
         return self._explain_late(reports)
+
+    def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
+        reason = f"not run: two cases before it, {' and '.join(self._killed)}"
+        self._sink.note(f"{len(cases)} more cases are not run: {' and '.join(self._killed)}. --case NAME runs one")
+        return [
+            CaseReport(
+                name=case.name,
+                group=case.group.value,
+                verdict=Verdict.NOT_RUN,
+                message=reason,
+                backend=session.kind,
+                parameters=dict(case.parameters),
+                replay=self._replay(case, session.kind),
+            )
+            for case in cases
+        ]
 
     def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
         """When no cheap case told the mistake, the first dear one may cost what it costs."""
@@ -126,15 +153,39 @@ class Casework:
     def _timed(self, session: Session, case: Case) -> bool:
         return case.group is Group.BENCH and session.kind == "cuda"
 
-    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
-        inputs = self.examples.inputs(case)
-        constants = self._problem.constants_of(case)
-        plan = next(plan for plan in self.unit.plans if plan.constants == constants)
+    def _execute(self, session: Session, lowered: Mapping[str, str], case: Case, plan: Plan) -> CaseResult:
         bench = self._timed(session, case)
+        inputs = self.examples.inputs(case)
         request = case_request(self._problem, case, self._submission, plan, lowered, inputs, bench=bench)
         result = session.run_case(request)
+        self._counters[case.name] = result.counters if result.verdict is None else None
+        return result
+
+    def _plan(self, case: Case) -> Plan:
+        constants = self._problem.constants_of(case)
+        return next(plan for plan in self.unit.plans if plan.constants == constants)
+
+    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
+        inputs = self.examples.inputs(case)
+        plan = self._plan(case)
+        result = self._execute(session, lowered, case, plan)
         self.incident = result.incident or self.incident
-        judged = self._judge(case, inputs, result)
+        # A launch refused for its size is a time limit too, but costs no time; a launch line may hang as well.
+        slow = result.verdict is Verdict.TIME_LIMIT and bool(result.launches or result.fatal)
+        slow = slow or (result.verdict is Verdict.LAUNCH_ERROR and result.seconds >= PLANNING_LIMIT_S)
+        if slow:
+            self._killed.append(f"{case.name} ended in the time limit")
+        elif result.fatal:
+            self._killed.append(f"{case.name} ended the worker process")
+
+        def baseline(name: str) -> Counters | None:
+            """Counts of another case, run for them alone where it was not chosen."""
+            if name not in self._counters:
+                other = self._problem.case(name)
+                self._execute(session, lowered, other, self._plan(other))
+            return self._counters[name]
+
+        judged = self._judge(case, inputs, result, baseline)
         counters = result.counters
         return CaseReport(
             name=case.name,
@@ -155,7 +206,7 @@ class Casework:
             printed=result.printed,
         )
 
-    def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> _Judged:
+    def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult, baseline: Baseline) -> _Judged:
         """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
         if not result.outputs:
             verdict = result.verdict or Verdict.JUDGE_ERROR
@@ -183,7 +234,7 @@ class Casework:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
         if judgement.verdict is Verdict.ACCEPTED and result.counters is not None:
-            unmet = unmet_requirements(self._problem, case, inputs, result.counters)
+            unmet = unmet_requirements(self._problem, case, inputs, result.counters, baseline)
             if unmet:
                 return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
         return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)

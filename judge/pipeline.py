@@ -44,7 +44,8 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
-from judge.verification.telling import told_case
+from judge.verification.requirements import baseline_names
+from judge.verification.telling import failed_cases, told_case
 from judge.worker.incidents import record_incident
 from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
@@ -169,7 +170,9 @@ class _Judging:
 
     def _unit(self, *groups: Iterable[Case]) -> TranslationUnit:
         assert self.submission is not None
-        sets = dict.fromkeys(self.problem.constants_of(case) for group in groups for case in group)
+        chosen = [case for group in groups for case in group]
+        baselines = [self.problem.case(name) for name in baseline_names(self.problem, chosen)]
+        sets = dict.fromkeys(self.problem.constants_of(case) for case in (*chosen, *baselines))
         return build_unit(self.submission, self.problem, tuple(sets))
 
     def _compile(self, backend: Backend, unit: TranslationUnit, target: Target) -> Compilation:
@@ -278,10 +281,8 @@ class _Judging:
             return self.report(verdict, self._accepted_sentence())
         told = told_case(self.cases, verdict)
         assert told is not None
-        failed = sum(case.verdict is not Verdict.ACCEPTED for case in self.cases)
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
-        if failed > 1:
-            message += f" ({failed} of {len(self.cases)} cases not accepted)"
+        message += failed_cases(self.cases)
         hint = next((d.hint for d in told.diagnoses if d.hint and not d.warning), verdict.text.next_step)
         return self.report(verdict, message, hint=hint, replay=told.replay)
 

@@ -141,14 +141,16 @@ class Mutant:
 class Requirement:
     """A bound on a counter of the CPU backend, checked on cases where `applies` holds.
 
-    counter: "read_amplification" (of each buffer in `buffers`), "flops" or "global_bytes_read" (of
-    the whole case, over the least the case needs).
+    counter: "read_amplification" (of each buffer in `buffers`), "flops_ratio" or "bytes_ratio" (of
+    the whole case, over the least the case needs), or "flops_over_baseline" (of the whole case, over
+    what the same submission does in the case called `baseline`).
     """
 
-    counter: Literal["read_amplification", "flops_ratio", "bytes_ratio"]
+    counter: Literal["read_amplification", "flops_ratio", "bytes_ratio", "flops_over_baseline"]
     limit: float
     sentence: str
     buffers: tuple[str, ...] = ()
+    baseline: str = ""
     applies: Callable[[Case], bool] | None = None
 
 

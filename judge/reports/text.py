@@ -49,7 +49,8 @@ def render_text(
 def verdict_color(verdict: Verdict) -> str:
     if verdict is Verdict.ACCEPTED:
         return "green"
-    return "yellow" if verdict in {Verdict.REQUIREMENT_UNMET, Verdict.CANCELLED, Verdict.JUDGE_ERROR} else "red"
+    mild = {Verdict.REQUIREMENT_UNMET, Verdict.NOT_RUN, Verdict.CANCELLED, Verdict.JUDGE_ERROR}
+    return "yellow" if verdict in mild else "red"
 
 
 def _headline(report: Report, style: Style) -> str:

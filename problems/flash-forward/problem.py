@@ -97,11 +97,13 @@ PROBLEM = Problem(
     default_launch=("flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)"),
     requirements=(
         Requirement(
-            "flops_ratio",
-            1.75,
+            "flops_over_baseline",
+            # Tiles of 64 queries make it 0.53, of 512 queries 0.76; without skipping it is 1.
+            0.8,
             "With the causal mask, skip the tiles of keys that lie wholly above the diagonal: "
             "they are nearly half of the work.",
-            applies=lambda case: bool(case.parameters["causal"]) and int(case.parameters["N"]) >= 512,
+            baseline="book",
+            applies=lambda case: case.name == "book-causal",
         ),
     ),
 )

@@ -214,6 +214,27 @@ def test_an_endless_kernel_ends_at_its_limit_and_the_next_case_runs():
     assert report.cases[1].seconds < 4
 
 
+def test_after_two_cases_at_their_limit_the_rest_is_not_run_and_says_so():
+    endless = changed("if (i < n)", "while (((volatile float*)out)[0] != 3.f) {}\n  if (i < n)")
+    notes = Notes()
+    report = judge(endless, sink=notes)
+    assert [case.verdict.value for case in report.cases] == ["time_limit", "time_limit", "not_run"]
+    assert report.verdict is Verdict.TIME_LIMIT
+    assert "(2 of 3 cases not accepted, 1 not run)" in report.message
+    left_out = report.cases[2]
+    assert "one ended in the time limit" in left_out.message
+    assert "some ended in the time limit" in left_out.message
+    assert left_out.replay.endswith("--backend cpu")
+    assert "started" not in {entry[0] for entry in notes.told if "many" in entry}
+    assert Report.model_validate_json(report.model_dump_json()) == report
+    assert [case.verdict.value for case in judge(endless, cases=("many",)).cases] == ["time_limit"]
+
+
+def test_a_launch_refused_for_its_size_stops_no_other_case():
+    report = judge(changed("<<<(n + 63) / 64, 64>>>", "<<<1 << 30, 1024>>>"))
+    assert [case.verdict.value for case in report.cases] == ["time_limit"] * 3
+
+
 def test_an_access_out_of_bounds_is_undefined_behavior_with_its_line_and_the_next_case_runs():
     report = judge(changed("if (i < n) out[i]", "if (i < n || n == 33) out[i]"))
     assert [case.verdict.value for case in report.cases] == ["accepted", "undefined_behavior", "accepted"]
@@ -253,6 +274,20 @@ def test_a_requirement_is_checked_only_on_right_answers():
     assert report.verdict is Verdict.REQUIREMENT_UNMET
     assert "Do half the work." in report.message
     assert judge(changed("factor * x", "3.f * x"), problem).verdict is Verdict.WRONG_ANSWER
+
+
+def test_a_requirement_against_another_case_runs_that_case_for_its_counts():
+    no_more = Requirement(
+        "flops_over_baseline", 20.0, "Do not repeat.", baseline="some", applies=lambda case: case.name == "many"
+    )
+    problem = PROBLEM.__class__(**{**vars(PROBLEM), "requirements": (no_more,)})
+    for cases in ((), ("many",)):
+        report = judge(RIGHT, problem, cases=cases)
+        assert report.verdict is Verdict.REQUIREMENT_UNMET
+        assert (
+            "many takes 30.30 times the floating-point operations that the same kernel does in some" in report.message
+        )
+    assert [case.name for case in report.cases] == ["many"]
 
 
 def test_a_fault_of_the_judge_is_a_judge_error_with_an_incident_and_no_details():

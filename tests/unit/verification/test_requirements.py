@@ -2,7 +2,7 @@ import numpy as np
 
 from judge.problem import Requirement
 from judge.records import BufferTraffic, Counters
-from judge.verification.requirements import largest_amplification, unmet_requirements
+from judge.verification.requirements import baseline_names, largest_amplification, unmet_requirements
 from tests.unit.verification.fakes import make_problem
 
 
@@ -14,9 +14,9 @@ def counters(**changes):
     return Counters(**({"buffers": traffic, "flops": 160, "global_bytes_read": 2560} | changes))
 
 
-def unmet(problem, counted):
+def unmet(problem, counted, baseline=lambda name: None):
     case = problem.cases[0]
-    return unmet_requirements(problem, case, problem.generate(case, np.random.default_rng(0)), counted)
+    return unmet_requirements(problem, case, problem.generate(case, np.random.default_rng(0)), counted, baseline)
 
 
 def test_reading_a_buffer_four_times_is_told_with_the_figure():
@@ -41,6 +41,24 @@ def test_ratios_are_over_what_the_case_needs():
     )
     found = unmet(problem, counters(flops=320, global_bytes_read=2560, global_bytes_written=0))
     assert [(u.requirement.counter, round(u.figure, 2)) for u in found] == [("flops_ratio", 2.0), ("bytes_ratio", 2.0)]
+
+
+def test_flops_are_held_against_another_case_of_the_same_kernel():
+    problem = make_problem(
+        requirements=(Requirement("flops_over_baseline", 0.8, "Skip what is masked.", baseline="full"),)
+    )
+    asked = []
+
+    def full(name):
+        asked.append(name)
+        return counters(flops=100)
+
+    assert unmet(problem, counters(flops=80), full) == ()
+    [found] = unmet(problem, counters(flops=81), full)
+    assert asked == ["full", "full"]
+    assert "small takes 0.81 times the floating-point operations that the same kernel does in full" in found.message
+    assert unmet(problem, counters(flops=81)) == ()
+    assert baseline_names(problem, problem.cases) == ("full",)
 
 
 def test_the_largest_amplification_is_that_of_the_named_buffers():
