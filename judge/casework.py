@@ -15,6 +15,7 @@ from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.submission.model import Submission
+from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
 from judge.verification.compare import explain_case, judge_case
@@ -187,11 +188,14 @@ class Casework:
 
         judged = self._judge(case, inputs, result, baseline)
         counters = result.counters
+        place = refused_at(judged.message, self._submission) if result.verdict is not None else None
         return CaseReport(
             name=case.name,
             group=case.group.value,
             verdict=judged.verdict,
             message=judged.message,
+            line=place[0] if place else None,
+            column=place[1] if place else None,
             backend=session.kind,
             parameters=dict(case.parameters),
             seconds=result.seconds,

@@ -14,6 +14,7 @@ import difflib
 import hashlib
 import os
 import re
+import shlex
 import time
 import traceback
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
 from judge.compiler import Compilation, Target, compile_unit
-from judge.errors import JudgeError, NothingToDoError, SubmissionError, UsageError
+from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError, UsageError
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.gpu import gpu_present
@@ -45,7 +46,7 @@ from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
 from judge.verification.requirements import baseline_names
-from judge.verification.telling import failed_cases, told_case
+from judge.verification.telling import failed_cases, hint_for, told_case
 from judge.worker.incidents import record_incident
 from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
@@ -158,8 +159,13 @@ class _Judging:
             return self._conclude()
 
     def _divide(self, chosen: Sequence[Case]) -> tuple[list[Case], list[Case]]:
-        """The cases of each backend. Raises NothingToDoError when no backend is left for any."""
+        """The cases of each backend.
+
+        Raises NothingToDoError when no backend is left for any, MachineError when a GPU is asked for without one.
+        """
         backend = self.options.backend
+        if backend == "cuda" and not gpu_present():
+            raise MachineError("No NVIDIA GPU on this machine. Use --backend cpu, which needs none.")
         gpu = backend == "cuda" or (backend == "auto" and gpu_present())
         on_cpu = [case for case in chosen if case.cpu] if backend != "cuda" else []
         on_cuda = list(chosen) if gpu else []
@@ -278,20 +284,25 @@ class _Judging:
             )
         verdict = Verdict.worst([case.verdict for case in self.cases])
         if verdict is Verdict.ACCEPTED:
-            return self.report(verdict, self._accepted_sentence())
+            return self._accepted()
         told = told_case(self.cases, verdict)
         assert told is not None
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
         message += failed_cases(self.cases)
-        hint = next((d.hint for d in told.diagnoses if d.hint and not d.warning), verdict.text.next_step)
-        return self.report(verdict, message, hint=hint, replay=told.replay)
+        return self.report(verdict, message, hint=hint_for(told, verdict), replay=told.replay)
 
-    def _accepted_sentence(self) -> str:
+    def _accepted(self) -> Report:
         counts = [
             f"{sum(case.backend == backend.kind for case in self.cases)} on {_place(backend)}"
             for backend in self.backends
         ]
-        return f"All cases right: {', '.join(counts)}."
+        if not self.options.cases and self.options.group == "all":
+            return self.report(Verdict.ACCEPTED, f"All cases right: {', '.join(counts)}.")
+        whole = len(self._divide(self.problem.cases)[0] or self.problem.cases)
+        message = f"Right, but only a part of the {whole} cases was run: {', '.join(counts)}."
+        backend = "" if self.options.backend == "auto" else f" --backend {self.options.backend}"
+        again = f"judge test {shlex.quote(self.name)} --problem {self.problem.id}{backend}"
+        return self.report(Verdict.ACCEPTED, message, hint=f"Run all cases: {again}")
 
     def report(
         self,

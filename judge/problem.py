@@ -136,6 +136,12 @@ class Mutant:
     compute: Callable[[Case, Arrays], dict[str, Array]]
     applies: Callable[[Case], bool] | None = None
 
+    @property
+    def advice(self) -> str:
+        """What to do about it: what follows the colon of the sentence, or all of it."""
+        advice = self.sentence.partition(": ")[2] or self.sentence
+        return advice[0].upper() + advice[1:]
+
 
 @dataclass(frozen=True)
 class Requirement:

@@ -157,6 +157,8 @@ class CaseReport(Record):
     group: Literal["sample", "hidden", "bench"]
     verdict: Verdict
     message: str = ""
+    line: int | None = Field(default=None, description="Launch or workspace line the message is about, 1-based.")
+    column: int | None = Field(default=None, description="Column of the refused part of that line, 1-based.")
     backend: Literal["cpu", "cuda"]
     parameters: dict[str, int | float | bool] = {}
     seconds: float = 0.0

@@ -118,6 +118,7 @@ _TEXTS = {
 _EXIT_CODES = {
     Verdict.ACCEPTED: 0,
     Verdict.COMPILE_ERROR: 4,
+    Verdict.LAUNCH_ERROR: 4,
     Verdict.JUDGE_ERROR: 3,
     Verdict.CANCELLED: 130,
 }

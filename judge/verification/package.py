@@ -90,6 +90,13 @@ def planted_submissions(folder: Path) -> list[PlantedSubmission]:
     ]
 
 
+def is_planted(folder: Path, data: bytes) -> bool:
+    """Whether these bytes are those of a submission that lies in the problem's folder."""
+    size = len(data)
+    paths = (path for name in SUBMISSION_FOLDERS for path in (folder / "submissions" / name).glob("*.cu"))
+    return any(path.stat().st_size == size and path.read_bytes() == data for path in paths)
+
+
 def read_expectation(path: Path) -> Expectation:
     """Raises MachineError for an unknown `expect-` word or a value of the wrong kind."""
     found: dict[str, str] = {}

@@ -131,6 +131,8 @@ def _mistaken(
     weigh: Weighing = _plain,
     *,
     scale_power: float = 1.0,
+    scale_from_dimension: bool = False,
+    swapped: bool = False,
     mask: bool = True,
     diagonal: int = 0,
     keys: Callable[[int], int] = lambda n: n,
@@ -138,22 +140,25 @@ def _mistaken(
 ) -> Callable[[Case, Arrays], dict[str, Array]]:
     """Attention with one thing changed.
 
-    weigh: how scores become an output. scale_power: scale to this power. mask: honour causal.
-    diagonal: query i sees keys up to i + diagonal. keys: keys used of n; more than n are zero keys with zero
-    values, unmasked only when causal does not hide them. one_head: every head uses K and V of head 0.
+    weigh: how scores become an output. scale_power: scale to this power. scale_from_dimension: 1/sqrt(D) in its
+    place. swapped: K and V in each other's place. mask: honour causal. diagonal: query i sees keys up to
+    i + diagonal. keys: keys used of n; more than n are zero keys with zero values, unmasked only when causal does
+    not hide them. one_head: every head uses K and V of head 0.
     """
 
     def compute(case: Case, inputs: Arrays) -> dict[str, Array]:
         scale = float(case.parameters["scale"]) ** scale_power
+        keys_of, values_of = ("V", "K") if swapped else ("K", "V")
         causal = bool(case.parameters["causal"]) and mask
         bh, n, d = inputs["Q"].shape
+        scale = d**-0.5 if scale_from_dimension else scale
         used = keys(n)
         out = np.empty((bh, n, d))
         step = max(1, _BLOCK_SCORES // max(1, used))
         for head in range(bh):
             k, v = np.zeros((used, d)), np.zeros((used, d))
-            k[: min(used, n)] = inputs["K"][0 if one_head else head, :used]
-            v[: min(used, n)] = inputs["V"][0 if one_head else head, :used]
+            k[: min(used, n)] = inputs[keys_of][0 if one_head else head, :used]
+            v[: min(used, n)] = inputs[values_of][0 if one_head else head, :used]
             q = inputs["Q"][head].astype(np.float64) * scale
             for first in range(0, n, step):
                 rows = np.arange(first, min(first + step, n))
@@ -184,6 +189,11 @@ def _has_several_keys(case: Case) -> bool:
 
 def _weighs_unevenly(case: Case) -> bool:
     return _has_several_keys(case) and case.family not in {"equal", "index", "dims"}
+
+
+def has_scale_of_its_own(case: Case) -> bool:
+    """Whether scale is something else than 1/sqrt(D)."""
+    return abs(float(case.parameters["scale"]) * float(case.parameters["D"]) ** 0.5 - 1) > 1e-3
 
 
 def _has_several_tiles(case: Case) -> bool:
@@ -242,6 +252,19 @@ MUTANTS = (
         "Your output equals attention with scale applied twice: once on Q and once more on the score, perhaps.",
         _mistaken(scale_power=2.0),
         _weighs_unevenly,
+    ),
+    Mutant(
+        "scale_from_dimension",
+        "Your output equals attention with the factor 1/sqrt(D): scale is not always that, so multiply each score by "
+        "the parameter.",
+        _mistaken(scale_from_dimension=True),
+        lambda case: has_scale_of_its_own(case) and _weighs_unevenly(case),
+    ),
+    Mutant(
+        "keys_values_swapped",
+        "Your output equals attention with K and V in each other's place: compare the order of the arguments in the "
+        "launch line with the kernel's parameters.",
+        _mistaken(swapped=True),
     ),
     Mutant(
         "no_rescale_o",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judge.errors import NothingToDoError, UsageError
+from judge.errors import MachineError, NothingToDoError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import Options, choose_cases, judge_submission
@@ -299,6 +299,12 @@ def test_a_fault_of_the_judge_is_a_judge_error_with_an_incident_and_no_details()
     kept = (incidents.incident_folder() / f"{report.incident}.txt").read_text()
     assert "the author's own mistake" in kept
     assert notes.told[-1] == ("report", "judge_error")
+
+
+def test_the_cuda_backend_without_a_gpu_names_the_other_one(monkeypatch):
+    monkeypatch.setattr("judge.pipeline.gpu_present", lambda: False)
+    with pytest.raises(MachineError, match=r"^No NVIDIA GPU on this machine\. Use --backend cpu"):
+        judge(RIGHT, backend="cuda")
 
 
 def test_unknown_cases_and_empty_selections_are_told():

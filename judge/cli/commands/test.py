@@ -57,12 +57,17 @@ def judge_file(
 
     from judge.pipeline import Options, judge_submission
     from judge.reports.progress import progress_sink
+    from judge.verification.package import is_planted
 
     options = Options(backend=backend.value, cases=names, group=cases.value, seed=seed, fail_fast=fail_fast)
     report = judge_submission(problem, data, file, options, progress_sink(sys.stderr))
+    planted = is_planted(problem.folder, data)
+    if planted and report.verdict.exit_code == Exit.ACCEPTED:
+        hint = "This is a model solution of the judge, so it does not count as solved. Your own: judge start PROBLEM"
+        report = report.model_copy(update={"hint": hint})
     _show(report, data, format_, verbose=verbose)
     whole = not names and cases is Cases.ALL
-    _remember(report, whole=whole)
+    _remember(report, whole=whole and not planted)
     nothing_ran = report.verdict.exit_code == Exit.ACCEPTED and not report.cases
     raise typer.Exit(Exit.NOTHING_TO_DO if nothing_ran else report.verdict.exit_code)
 

@@ -163,3 +163,14 @@ def test_only_a_whole_accepted_run_is_remembered(cli, pipeline):
     assert cli("solution", "first-step").code == Exit.USAGE
     cli("test", "a.cu")
     assert cli("solution", "first-step").code == Exit.ACCEPTED
+
+
+def test_a_model_solution_is_not_the_users_own(cli, pipeline, problems):
+    planted = (problems / "first-step" / "submissions" / "accepted" / "plain.cu").read_text()
+    outcome = cli("test", write("mine.cu", planted), "--problem", "first-step")
+    assert outcome.code == Exit.ACCEPTED
+    assert "does not count as solved" in outcome.out
+    assert "judge start first-step" in outcome.out
+    assert cli("solution", "first-step").code == Exit.USAGE
+    cli("test", write("mine.cu", planted + "// and mine"), "--problem", "first-step")
+    assert cli("solution", "first-step").code == Exit.ACCEPTED
