@@ -26,17 +26,19 @@ def render_text(
     *,
     source: str | None = None,
     verbose: bool = False,
+    brief: bool = False,
     as_typed: Callable[[str], str] = str,
 ) -> str:
     """The report as text with a final newline.
 
-    source: the submission, for the source lines of compile messages. verbose: every case and the
-    compiler's log. as_typed: puts `judge COMMAND` the way the user calls it.
+    source: the submission, for the source lines of compile messages. verbose: every case and the resources of
+    kernels. brief: only the first compile message, where the rest follows from one mistake. as_typed: puts
+    `judge COMMAND` the way the user calls it.
     """
     told = _told(report)
     parts = [
         _headline(report, style),
-        _compile_section(report, style, source),
+        _compile_section(report, style, source, as_typed, 1 if brief else MAX_COMPILE_MESSAGES),
         _case_section(report, told, style, source),
         _hint_section(report, told, style, as_typed),
         _cases_section(report, style, verbose=verbose),
@@ -85,15 +87,19 @@ def _is_detailed_below(report: Report) -> bool:
     return wrong_values or any(diagnosis.message in report.message for diagnosis in told.diagnoses)
 
 
-def _compile_section(report: Report, style: Style, source: str | None) -> str:
+def _compile_section(
+    report: Report, style: Style, source: str | None, as_typed: Callable[[str], str], most: int
+) -> str:
     messages = report.compile.errors
     if not messages:
         log = inert(report.compile.log).strip()
         return f"{_indent(log)}\n" if log and not report.compile.ok else ""
     source_lines = [] if source is None else source.splitlines()
-    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in messages[:MAX_COMPILE_MESSAGES]]
-    if len(messages) > MAX_COMPILE_MESSAGES:
-        shown.append(f"  and {_count(len(messages) - MAX_COMPILE_MESSAGES, 'more message')}")
+    # Only the judge's own words name a command; they have no place in the file.
+    worded = [m if m.line is not None else m.model_copy(update={"message": as_typed(m.message)}) for m in messages]
+    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in worded[:most]]
+    if len(messages) > most:
+        shown.append(f"  and {_count(len(messages) - most, 'more message')}")
     return "\n".join(shown) + "\n"
 
 

@@ -5,6 +5,7 @@ import jsonschema
 import pytest
 
 from judge.cli.exits import Exit
+from judge.cli.program import program_name
 from tests.unit.reports.samples import wrong_report
 
 
@@ -44,7 +45,8 @@ def test_start_writes_the_starter_with_its_header_and_never_overwrites(cli):
     refused = cli("start", "first-step")
     assert refused.code == Exit.USAGE
     assert "--force" in refused.err
-    cli("start", "first-step", "--force")
+    assert "first-step.cu.bak" in refused.err
+    assert cli("start", "first-step", "--force").out.startswith("The old file is now first-step.cu.bak.\n")
     assert Path("first-step.cu.bak").read_text() == "my work"
 
 
@@ -140,3 +142,19 @@ def test_every_command_has_help(cli, command):
     outcome = cli(command, "--help")
     assert outcome.code == Exit.ACCEPTED
     assert outcome.out.startswith(f"Usage: judge {command}")
+
+
+def test_the_list_of_commands_is_cut_nowhere(cli):
+    assert "..." not in cli("--help").out.partition("Commands:")[2]
+    assert cli("verify", "--help").out.startswith("Usage: judge verify [OPTIONS] [PROBLEM]...\n")
+
+
+@pytest.mark.parametrize(("on_path", "name"), [(True, "judge"), (False, "../bin/judge")])
+def test_commands_are_shown_in_the_way_that_works_here(cli, tmp_path, monkeypatch, on_path, name):
+    script = tmp_path / "bin" / "judge"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent) if on_path else "/nowhere")
+    monkeypatch.setattr("sys.argv", [str(script)])
+    assert program_name() == name
