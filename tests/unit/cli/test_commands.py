@@ -29,6 +29,16 @@ def test_show_gives_statement_interface_and_cases(cli):
     assert shown["cases"][0]["parameters"] == {"R": 4, "C": 40}
 
 
+def test_show_tells_nothing_twice_and_no_tex(cli, problems):
+    statement = "# x\n\nFor $N \\ge 1$: `x`, `out`, `R`, `C`.\n\n```\ntwice<<<R, C>>>(x, out)\n```\n"
+    (problems / "first-step" / "statement.md").write_text(statement)
+    out = cli("show", "first-step").out
+    assert "For N ≥ 1: `x`" in out
+    assert out.count("twice<<<R, C>>>(x, out)") == 1
+    assert "float*" not in out
+    assert "R 4, C 40" in out
+
+
 @pytest.mark.parametrize("command", ["show", "start", "hint", "solution"])
 def test_unknown_problem_has_a_suggestion(cli, command):
     outcome = cli(command, "secnd-step")
