@@ -10,7 +10,6 @@ One of the three borders of the product: whatever goes wrong in our own code bel
 judge_error with an incident id, never the learner's verdict.
 """
 
-import difflib
 import hashlib
 import os
 import re
@@ -26,7 +25,7 @@ import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
 from judge.compiler import Compilation, Target, compile_unit
-from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError, UsageError
+from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.gpu import gpu_present
@@ -41,6 +40,7 @@ from judge.records import (
     Report,
     SubmissionReport,
 )
+from judge.selection import Options, choose_cases
 from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
@@ -54,21 +54,7 @@ from judge.worker.supervisor import Worker, WorkerFault
 Backend = Literal["cpu", "cuda"]
 
 CPU_ARCH = "compute_90"
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to judge.
-
-    cases: names of the only cases to run; empty means all of the group.
-    group: "all", "sample" or "bench". seed: None draws one.
-    """
-
-    backend: Literal["auto", "cpu", "cuda"] = "auto"
-    cases: tuple[str, ...] = ()
-    group: Literal["all", "sample", "bench"] = "all"
-    seed: int | None = None
-    fail_fast: bool = False
+RESOURCES_ARCH = "sm_90"
 
 
 def judge_submission(
@@ -90,24 +76,6 @@ def judge_submission(
         report = judging.report(Verdict.JUDGE_ERROR, message, incident=incident)
     sink.finished(report)
     return report
-
-
-def choose_cases(problem: Problem, options: Options) -> tuple[Case, ...]:
-    """The cases the options name, in the problem's order.
-
-    Raises UsageError for a name the problem does not have.
-    """
-    known = [case.name for case in problem.cases]
-    for wanted in options.cases:
-        if wanted not in known:
-            close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
-            advice = f"Did you mean {close[0]}?" if close else f"Its cases: {', '.join(known)}."
-            raise UsageError(f"{problem.id} has no case {wanted!r}. {advice}")
-    if options.cases:
-        return tuple(case for case in problem.cases if case.name in options.cases)
-    if options.group == "all":
-        return problem.cases
-    return tuple(case for case in problem.cases if case.group == options.group)
 
 
 @dataclass
@@ -153,6 +121,8 @@ class _Judging:
                 session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
                     return self._conclude()
+                if self.options.resources and not on_cuda:
+                    self._measure_resources(unit)
             if on_cuda:
                 session = stack.enter_context(Session("cuda", workers["cuda"], self.start))
                 self._judge_on_cuda(casework, session, on_cuda)
@@ -191,6 +161,7 @@ class _Judging:
             log=compilation.log,
             errors=compilation.messages,
             kernels=compilation.kernels,
+            kernels_arch=target.arch if compilation.kernels else None,
         )
         # The resources a reader wants are those of a cubin; a PTX compilation knows none.
         self.compile = report if report.kernels or not self.compile.kernels else self.compile
@@ -219,6 +190,16 @@ class _Judging:
         self.cases.extend(reports)
         self.incident = casework.incident
         return not self.options.fail_fast or _all_accepted(reports)
+
+    def _measure_resources(self, unit: TranslationUnit) -> None:
+        """Registers and the like need the optimized cubin, not the device. They never touch the verdict."""
+        self.sink.compiling("cuda")
+        compilation = compile_unit(unit, Target("cubin", RESOURCES_ARCH, "optimized"))
+        if not compilation.ok:
+            self.sink.note(f"No resources of the kernels: they do not compile for {RESOURCES_ARCH}")
+        self.compile = self.compile.model_copy(
+            update={"kernels": compilation.kernels, "kernels_arch": RESOURCES_ARCH if compilation.kernels else None}
+        )
 
     def _judge_on_cuda(self, casework: Casework, session: Session, cases: list[Case]) -> None:
         try:

@@ -81,6 +81,7 @@ class CompileReport(Record):
     log: str = ""
     errors: tuple[CompileMessage, ...] = ()
     kernels: tuple[KernelResources, ...] = ()
+    kernels_arch: str | None = Field(default=None, description="What the cubin of these resources was made for.")
 
 
 class LaunchReport(Record):

@@ -287,7 +287,8 @@ def _resources_section(report: Report, style: Style) -> str:
         Column("spills", lambda k: f"{k.spill_bytes} B" if k.spill_bytes is not None else None, right=True),
         Column("occupancy", lambda k: f"{k.occupancy:.0%}" if k.occupancy is not None else None, right=True),
     ]
-    return render_table(kernels, columns, style) if kernels else ""
+    made_for = f", optimized for {report.compile.kernels_arch}" if report.compile.kernels_arch else ""
+    return f"  Resources of the kernels{made_for}:\n{render_table(kernels, columns, style)}" if kernels else ""
 
 
 def _printed_section(report: Report, told: CaseReport | None, style: Style, *, verbose: bool) -> str:

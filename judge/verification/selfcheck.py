@@ -22,9 +22,10 @@ from judge.catalogue import load_problem
 from judge.errors import JudgeError
 from judge.events import NullSink
 from judge.examples import case_generator
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Array, Case, Problem
 from judge.records import CaseReport, DiagnosisKind, Report
+from judge.selection import Options
 from judge.verdict import Verdict
 from judge.verification.coverage import missing_sizes
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom

@@ -6,10 +6,11 @@ import pytest
 from judge.errors import MachineError, NothingToDoError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
-from judge.pipeline import Options, choose_cases, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Buffer, Case, Group, Parameter, Problem, Requirement, Role, Tolerance
 from judge.records import Report
 from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
+from judge.selection import Options, choose_cases
 from judge.verdict import Verdict
 from judge.worker import incidents
 
@@ -299,6 +300,16 @@ def test_a_fault_of_the_judge_is_a_judge_error_with_an_incident_and_no_details()
     kept = (incidents.incident_folder() / f"{report.incident}.txt").read_text()
     assert "the author's own mistake" in kept
     assert notes.told[-1] == ("report", "judge_error")
+
+
+def test_resources_of_the_kernels_need_no_gpu():
+    report = judge(RIGHT, cases=("some",), resources=True)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.compile.kernels_arch == "sm_90"
+    [kernel] = report.compile.kernels
+    assert kernel.name == "scale"
+    assert 4 <= kernel.registers <= 32
+    assert judge(RIGHT, cases=("some",)).compile.kernels == ()
 
 
 def test_the_cuda_backend_without_a_gpu_names_the_other_one(monkeypatch):

@@ -59,11 +59,14 @@ def judge_file(
     if names and cases is not Cases.ALL:
         raise UsageError("--case and --cases exclude each other. Name single cases, or one group.")
 
-    from judge.pipeline import Options, judge_submission
+    from judge.pipeline import judge_submission
     from judge.reports.progress import progress_sink
+    from judge.selection import Options
     from judge.verification.package import is_planted
 
-    options = Options(backend=backend.value, cases=names, group=cases.value, seed=seed, fail_fast=fail_fast)
+    options = Options(
+        backend=backend.value, cases=names, group=cases.value, seed=seed, fail_fast=fail_fast, resources=verbose
+    )
     other = other_problem_of(data, problem.id)
     if other is not None:
         remark(f"note: line {other[0]} of {file} names {other[1]}; it is judged for {problem.id}, as --problem asks")

@@ -35,7 +35,14 @@ def test_options_reach_the_pipeline(cli, pipeline):
     cli("test", write("a.cu"), "--backend", "cpu", "--case", "small", "--case", "small", "--seed", "5", "--fail-fast")
     [(problem, data, name, options)] = pipeline.calls
     assert (problem, data, name) == ("first-step", b"// problem: first-step\nint x;\n", "a.cu")
-    assert vars(options) == {"backend": "cpu", "cases": ("small",), "group": "all", "seed": 5, "fail_fast": True}
+    assert vars(options) == {
+        "backend": "cpu",
+        "cases": ("small",),
+        "group": "all",
+        "seed": 5,
+        "fail_fast": True,
+        "resources": False,
+    }
 
 
 def test_json_is_one_value_on_stdout(cli, pipeline):

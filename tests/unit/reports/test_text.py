@@ -208,3 +208,12 @@ def test_cases_that_were_not_run_are_counted_and_listed_only_when_asked():
     assert "0 of 5 cases accepted, 3 not run because two before them had to be killed" in text(report)
     assert "left-0" not in text(report)
     assert "left-2  not run" in text(report, verbose=True)
+
+
+def test_resources_say_what_they_were_compiled_for():
+    report = timed_report()
+    compiled = report.compile.model_copy(update={"kernels_arch": "sm_90"})
+    shown = text(report.model_copy(update={"compile": compiled}), verbose=True)
+    assert "  Resources of the kernels, optimized for sm_90:\n" in shown
+    assert "gqa<128>" in shown
+    assert "Resources" not in text(report)
