@@ -122,8 +122,9 @@ class Casework:
         return self._explain_late(reports)
 
     def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
-        reason = f"not run: two cases before it, {' and '.join(self._killed)}"
-        self._sink.note(f"{len(cases)} more cases are not run: {' and '.join(self._killed)}. --case NAME runs one")
+        killed = " and ".join(self._killed)
+        self._sink.note(f"{len(cases)} more cases are not run: {killed}. --case NAME runs one alone")
+        reason = f"not run, because {killed}"
         return [
             CaseReport(
                 name=case.name,

@@ -128,18 +128,19 @@ class Mutant:
     """A typical mistake as a float64 function with the sentence that explains it to a learner.
 
     compute takes the case and its inputs and returns every output. applies says whether the mistake
-    shows in a case at all (a wrong KV head needs more than one); None means always.
+    shows in a case at all (a wrong KV head needs more than one); None means always. fix: what to do, the hint.
     """
 
     id: str
     sentence: str
     compute: Callable[[Case, Arrays], dict[str, Array]]
     applies: Callable[[Case], bool] | None = None
+    fix: str = ""
 
     @property
     def advice(self) -> str:
-        """What to do about it: what follows the colon of the sentence, or all of it."""
-        advice = self.sentence.partition(": ")[2] or self.sentence
+        """What to do about it: the fix, where it has none what follows the colon of the sentence, or all of it."""
+        advice = self.fix or self.sentence.partition(": ")[2] or self.sentence
         return advice[0].upper() + advice[1:]
 
 

@@ -106,17 +106,24 @@ def _has_groups_of_several_heads(case: Case) -> bool:
 
 
 MUTANTS = (
-    Mutant("zeros", "Your output is all zeros: nothing was stored, or zero was.", _constant(0.0)),
+    Mutant(
+        "zeros",
+        "Your output is all zeros: nothing was stored, or zero was.",
+        _constant(0.0),
+        fix="Store what the kernel computed.",
+    ),
     Mutant(
         "mean_of_v",
         "Your output is the plain mean of V over the context: the scores do not influence it.",
         _mistaken(uniform),
         _weighs_unevenly,
+        fix="Weigh each value by exp(s - m), with its own score s.",
     ),
     Mutant(
         "last_key_dropped",
         "Your output equals attention without the last token of the context: a loop over tokens ends one early.",
         _mistaken(keys=lambda context: context - 1),
+        fix="Let the loop run to the last key: compare its bound with the number of keys.",
     ),
     Mutant(
         "last_page_dropped",
@@ -124,6 +131,7 @@ MUTANTS = (
         "last, partly filled page are lost.",
         _mistaken(keys=lambda context: context - context % PAGE),
         _has_ragged_page,
+        fix="Round the page count up, so that the last, partly filled page is read.",
     ),
     Mutant(
         "tail_counted",
@@ -131,18 +139,21 @@ MUTANTS = (
         "or not counted. A weight of 0 does not help: 0 times NaN is NaN.",
         _mistaken(keys=lambda context: context + -context % PAGE),
         _has_ragged_page,
+        fix="Stop at the end of the context: do not read the slots past it.",
     ),
     Mutant(
         "no_scale",
         "Your output equals attention without scale: multiply each score by it.",
         _mistaken(scale_power=0.0),
         _weighs_unevenly,
+        fix="Multiply each score by scale.",
     ),
     Mutant(
         "scale_twice",
         "Your output equals attention with scale applied twice: once on q and once more on the score, perhaps.",
         _mistaken(scale_power=2.0),
         _weighs_unevenly,
+        fix="Multiply by scale once: either the query or the score.",
     ),
     Mutant(
         "scale_from_dimension",
@@ -150,6 +161,7 @@ MUTANTS = (
         "the parameter.",
         _mistaken(scale_from_dimension=True),
         lambda case: has_scale_of_its_own(case) and _weighs_unevenly(case),
+        fix="Multiply each score by the parameter scale instead of 1/sqrt(D).",
     ),
     Mutant(
         "keys_values_swapped",
@@ -163,6 +175,7 @@ MUTANTS = (
         "exp(m_old - m_new) too.",
         _mistaken(lambda s, v: tiled(s, v, PAGE, rescale_o=False)),
         _maximum_rises,
+        fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale_l",
@@ -170,6 +183,7 @@ MUTANTS = (
         "exp(m_old - m_new) too.",
         _mistaken(lambda s, v: tiled(s, v, PAGE, rescale_l=False)),
         _maximum_rises,
+        fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale",
@@ -177,6 +191,7 @@ MUTANTS = (
         "need the factor exp(m_old - m_new).",
         _mistaken(lambda s, v: tiled(s, v, PAGE, rescale_l=False, rescale_o=False)),
         _maximum_rises,
+        fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "pages_added",
@@ -189,18 +204,21 @@ MUTANTS = (
         "Your output is not divided by l, the sum of exponentials.",
         _mistaken(not_normalized),
         _has_several_keys,
+        fix="Divide the output by l at the end.",
     ),
     Mutant(
         "max_not_subtracted",
         "Your exponentials overflow or vanish: subtract the maximum before exp, so that the largest weight is 1.",
         _mistaken(no_maximum),
         _is_far_from_zero,
+        fix="Subtract the maximum before exp, so that the largest weight is 1.",
     ),
     Mutant(
         "max_starts_at_zero",
         "Your maximum is never below 0, so very negative scores all get the weight 0: start it at -inf.",
         _mistaken(maximum_from(0.0)),
         _is_deep,
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "max_starts_too_high",
@@ -208,12 +226,14 @@ MUTANTS = (
         "use -INFINITY.",
         _mistaken(maximum_from(-10000.0)),
         _is_deep,
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "base_two",
         "Your weights are powers of 2, not of e: exp2f needs the score times log2(e).",
         _mistaken(base_two),
         _weighs_unevenly,
+        fix="Use expf, or give exp2f the score times log2(e).",
     ),
     Mutant(
         "kv_head_modulo",
@@ -221,17 +241,20 @@ MUTANTS = (
         "neighboring query heads share one.",
         _mistaken(kv_head=lambda head, case: head % int(case.parameters["num_kv_heads"])),
         _has_groups_of_several_heads,
+        fix="Use KV head h / (num_heads / num_kv_heads) for query head h.",
     ),
     Mutant(
         "kv_head_zero",
         "Every query head reads KV head 0: it belongs to KV head h / (num_heads / num_kv_heads).",
         _mistaken(kv_head=lambda head, case: 0),
         _has_several_kv_heads,
+        fix="Use KV head h / (num_heads / num_kv_heads) for query head h.",
     ),
     Mutant(
         "table_ignored",
         "The block table is ignored: logical page b is read from physical page b. Look the page up in block_table.",
         _mistaken(page=lambda block, entry: block),
+        fix="Look the physical page up in block_table.",
     ),
     Mutant(
         "heads_before_slots",
@@ -239,10 +262,12 @@ MUTANTS = (
         "[num_blocks, PAGE, num_kv_heads, D].",
         _mistaken(heads_first=True),
         lambda case: int(case.parameters["num_kv_heads"]) > 1,
+        fix="Index the cache as [num_blocks, PAGE, num_kv_heads, D].",
     ),
     Mutant(
         "values_from_keys",
         "Your output is a weighted sum of rows of k_cache: the second pass reads the wrong cache.",
         _mistaken(values_from="k_cache"),
+        fix="Read the values from v_cache.",
     ),
 )
