@@ -172,11 +172,8 @@ class Casework:
         plan = self._plan(case)
         result = self._execute(session, lowered, case, plan)
         self.incident = result.incident or self.incident
-        # A launch refused for its size is a time limit too, but costs no time; a launch line may hang as well.
-        slow = result.verdict is Verdict.TIME_LIMIT and bool(result.launches or result.fatal)
-        slow = slow or (result.verdict is Verdict.LAUNCH_ERROR and result.seconds >= PLANNING_LIMIT_S)
-        if slow:
-            self._killed.append(f"{case.name} ended in the time limit")
+        if _used_up_its_time(case, result):
+            self._killed.append(f"{case.name} used up its time")
         elif result.fatal:
             self._killed.append(f"{case.name} ended the worker process")
 
@@ -278,3 +275,15 @@ class Casework:
     def _replay(self, case: Case, backend: str) -> str:
         words = ["judge", "test", self._name, "--problem", self._problem.id, "--case", case.name]
         return shlex.join([*words, "--seed", str(self._seed), "--backend", backend])
+
+
+def _used_up_its_time(case: Case, result: CaseResult) -> bool:
+    """A launch refused for its size is a time limit too, but costs no time; a launch line may hang as well.
+
+    A kernel that never ends may have been caught at something worse on the way, a race it spins on say.
+    """
+    if result.verdict is Verdict.TIME_LIMIT:
+        return bool(result.launches) or result.fatal
+    if result.verdict is Verdict.LAUNCH_ERROR:
+        return result.seconds >= PLANNING_LIMIT_S
+    return result.verdict is Verdict.UNDEFINED_BEHAVIOR and result.seconds >= case.time_limit_s
