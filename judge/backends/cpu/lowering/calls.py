@@ -116,7 +116,7 @@ def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
         raise lw.refuse(instruction)
     if instruction.sources:
         check_members(lw, lw.read(instruction.sources[0], "i32"), None, together=False)
-    tick_warp(lw)
+    return tick_warp(lw)
 
 
 def tick_warp(lw: Lowering) -> None:
