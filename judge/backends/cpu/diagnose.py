@@ -19,6 +19,9 @@ from judge.records import Diagnosis, DiagnosisKind
 _WIDTH = {"": 0, "warp": 1, "block": 2, "grid": 3}
 """Of several races at one pair of lines the one between the most distant threads says what is needed."""
 
+_UNNAMED_LOCALS = "__local_depot"
+"""PTX has one block for all local arrays of a function, and no names in it."""
+
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".inl")
 
 
@@ -49,6 +52,7 @@ def diagnose(
     sites: dict[tuple[DiagnosisKind, int, str | None, str, bool], Diagnosis] = {}
     widths: dict[tuple[DiagnosisKind, int, str | None, str, bool], int] = {}
     racing: dict[tuple[str | None, int], tuple[int, int]] = {}
+    mild: dict[tuple[str | None, int], tuple[int, int]] = {}
     for event in sorted(events, key=lambda e: e.warning):
         kernel = module.kernels[event.kernel]
         line = _line_of(kernel, event.instruction, source_name)
@@ -59,8 +63,9 @@ def diagnose(
             # The two sides of a race find each other; the one seen first speaks for both.
             met = _line_of(kernel, event.other.instruction, source_name)
             other_place = met if met is not None else event.other.instruction or 0
-            pair = racing.setdefault((diagnosis.buffer, place), (place, other_place))
-            racing.setdefault((diagnosis.buffer, other_place), pair)
+            known_pairs = mild if event.warning else racing
+            pair = known_pairs.setdefault((diagnosis.buffer, place), (place, other_place))
+            known_pairs.setdefault((diagnosis.buffer, other_place), pair)
             key = (diagnosis.kind, pair[0], diagnosis.buffer, "", event.warning)
         known = sites.get(key)
         if known is not None:
@@ -69,18 +74,24 @@ def diagnose(
             diagnosis = speaks.model_copy(update={"occurrences": known.occurrences + event.count})
         widths[key] = max(widths.get(key, 0), _WIDTH[event.other.scope if event.other else ""])
         sites[key] = diagnosis
-    return [d for d in sites.values() if not _follows_from_race(d, racing)]
+    parted = any(d.kind is DiagnosisKind.DIVERGENT_BARRIER and not d.warning for d in sites.values())
+    return [
+        d
+        for d in sites.values()
+        if not _follows_from_race(d, racing)
+        # Threads that met different barriers end at different times: that is the same fault again.
+        and not (parted and d.kind is DiagnosisKind.DIVERGENT_BARRIER and d.warning)
+    ]
 
 
 def _follows_from_race(diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]]) -> bool:
-    """Whoever reads too early in a race reads what nobody has written yet: that is the race again."""
-    if diagnosis.kind is DiagnosisKind.UNINITIALIZED and diagnosis.line is not None:
-        return (diagnosis.buffer, diagnosis.line) in racing
-    return (
-        diagnosis.kind is DiagnosisKind.RACE
-        and diagnosis.warning
-        and (diagnosis.buffer, diagnosis.line)
-        in {(buffer, line) for (buffer, line), pair in racing.items() if pair[0] != line}
+    """Whoever reads too early in a race reads what nobody has written yet: that is the race again.
+
+    racing: the places of proved races. Where one lies, writes that change nothing are no news either.
+    """
+    known = diagnosis.line is not None and (diagnosis.buffer, diagnosis.line) in racing
+    return known and (
+        diagnosis.kind is DiagnosisKind.UNINITIALIZED or (diagnosis.kind is DiagnosisKind.RACE and diagnosis.warning)
     )
 
 
@@ -117,7 +128,7 @@ def _text_of(lines: Sequence[str], line: int | None) -> str | None:
 def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
     kernel = scene.module.kernels[event.kernel]
     place = _place_of(event, kernel, scene) if event.space else None
-    told = tell(event, place, _other_side(event.other, kernel, scene.source_name))
+    told = tell(event, place, _other_side(event.other, kernel, line, scene.source_name))
     return Diagnosis(
         kind=told.kind,
         message=told.message[0].upper() + told.message[1:],
@@ -134,10 +145,11 @@ def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
     )
 
 
-def _other_side(other: Party | None, kernel: ir.Kernel, source_name: str | None) -> OtherSide | None:
+def _other_side(other: Party | None, kernel: ir.Kernel, line: int | None, source_name: str | None) -> OtherSide | None:
     if other is None:
         return None
-    return OtherSide(other, _line_of(kernel, other.instruction, source_name))
+    there = _line_of(kernel, other.instruction, source_name)
+    return OtherSide(other, there, there is not None and there == line)
 
 
 def _place_of(event: AccessEvent, kernel: ir.Kernel, scene: _Scene) -> Place | None:
@@ -203,7 +215,13 @@ def _variable_place(
     if owner.size % unit:
         unit = 1
     name = readable_name(owner.name)
-    return Place(name, f"{words} {name}", offset - owner.offset, owner.size, unit, (owner.size // unit,))
+    if name.startswith(_UNNAMED_LOCALS):
+        name = words = "local variable" if owner.size == unit else "local array"
+    elif owner.size == unit and words == "shared array":
+        words = f"shared variable {name}"
+    else:
+        words = f"{words} {name}"
+    return Place(name, words, offset - owner.offset, owner.size, unit, (owner.size // unit,))
 
 
 def readable_name(symbol: str) -> str:

@@ -545,6 +545,7 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
     diagnosis, _ = _KINDS[kind]
     if kind is EventKind.DIVERGENT_BARRIER:
         here, there = (_barrier_before(launch, int(record[f"data{k}"])) for k in (1, 0))
+        waiting = int(record["data2"])
         return AccessEvent(
             diagnosis,
             launch.kernel.name,
@@ -552,7 +553,7 @@ def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:
             block,
             thread,
             count=max(count, 1),
-            other=Party(there, block, _first_thread_at(launch, thread), "wait"),
+            other=Party(there, block, launch.thread_of(waiting // 32, waiting % 32), "wait"),
             detail="",
         )
     if kind is EventKind.LEFT_BEFORE_BARRIER:
@@ -583,7 +584,10 @@ def _race_party(launch: _Launch, record: Any, kind: EventKind, thread: Coordinat
         other = launch.thread_of(0, 1 if launch.threads > 1 and thread == (0, 0, 0) else 0)
     near = cell.thread // 32 == int(record["warp"]) and not cell.other_warps
     scope = "grid" if known else "warp" if near else "block"
-    return Party(cell.site, block, other, _RACES[kind], scope)
+    action = _RACES[kind]
+    if action == "write" and launch.kernel.instructions[cell.site].opcode in ("atom", "red"):
+        action = "atomic"
+    return Party(cell.site, block, other, action, scope)
 
 
 _MILD = {1: "same value", 2: "collective"}
@@ -635,7 +639,12 @@ def _access_event(
 ) -> AccessEvent:
     """The event of an access to memory, or of an instruction without one."""
     diagnosis, action = _KINDS[kind]
+    if action == "write" and launch.kernel.instructions[int(record["site"])].opcode in ("atom", "red"):
+        action = "atomic"
     slot, offset = split(address)
+    if offset > OFFSET_MASK // 2:
+        # A negative distance borrows from the tag: the access belongs to the slot above.
+        slot, offset = slot + 1, offset - OFFSET_MASK - 1
     space = _SPACES.get(slot, "global") if action else ""
     limits: dict[str, int] = {
         "shared": launch.shared_bytes,
@@ -647,8 +656,6 @@ def _access_event(
     if space == "global":
         known = launch.memory.resolve(slot)
         limit = None if known is None else known.size
-    if space and space != "global" and offset > OFFSET_MASK // 2:
-        offset -= OFFSET_MASK + 1
     return AccessEvent(
         diagnosis,
         launch.kernel.name,
@@ -694,10 +701,6 @@ def _partial_warp(launch: _Launch, record: Any, count: int) -> AccessEvent:
         other=Party(None, block, launch.thread_of(warp, missing), "is elsewhere"),
         detail=f"{form} needs all 32 lanes of the warp",
     )
-
-
-def _first_thread_at(launch: _Launch, thread: Coordinates) -> Coordinates:
-    return (0, 0, 0) if thread != (0, 0, 0) else launch.thread_of(0, min(1, launch.threads - 1))
 
 
 def _assertion(launch: _Launch, record: Any) -> str:

@@ -38,6 +38,8 @@ class Place:
 
     @property
     def element(self) -> str:
+        if self.shape == (1,) and 0 <= self.offset < self.size:
+            return self.words
         return f"{self.words}[{']['.join(map(str, self.index))}]"
 
 
@@ -52,10 +54,11 @@ class Told:
 
 @dataclass(frozen=True)
 class OtherSide:
-    """The other party of an event between two threads, with the line it was at."""
+    """The other party of an event between two threads, with the line it was at. same_line: both were at one line."""
 
     party: Party
     line: int | None
+    same_line: bool = False
 
     @property
     def where(self) -> str:
@@ -74,8 +77,8 @@ def tell(event: AccessEvent, place: Place | None, other: OtherSide | None) -> To
             return Told(
                 event.kind,
                 f"{who} {_verb(event)} {event.size} bytes at {where}, which is not a multiple of {event.size}.",
-                "A vector access such as float4 needs an address aligned to the whole vector; check the index and "
-                "the row length, or load single elements.",
+                f"An access of {event.size} bytes needs an address that is a multiple of {event.size}: check the index "
+                "and the row length of a vector such as float4, or where a pointer that was cast begins.",
             )
         case DiagnosisKind.INPUT_MODIFIED:
             where = place.element if place else "a buffer"
@@ -95,7 +98,8 @@ def tell(event: AccessEvent, place: Place | None, other: OtherSide | None) -> To
             return Told(
                 event.kind,
                 f"{who} waits for ever: no other thread of its block can run any more{detail}{elsewhere}.",
-                "Some threads wait at a barrier that the others never reach; let all of them reach it.",
+                "Let every thread of the block reach one __syncthreads(). A bar.sync with a count opens only when that "
+                "many threads have come to the barrier of its number.",
             )
         case DiagnosisKind.ASSERT:
             return Told(event.kind, f"{who} failed an assertion{detail}.")
@@ -123,7 +127,7 @@ def _uninitialized(event: AccessEvent, place: Place | None, who: str) -> Told:
     hints = {
         "shared": "Fill every element that is read, the tail of a tile included (with 0, or -inf for a maximum); if "
         "another thread fills it, a barrier must lie between.",
-        "local": "Set the array's elements before the loop that adds to them.",
+        "local": "Give every element or member a value before it is read: `float acc[4] = {};` sets all to 0.",
     }
     hint = "The judge gives outputs and workspaces no value: write before you read, or start a sum from 0."
     return Told(
@@ -140,8 +144,7 @@ def _race(event: AccessEvent, place: Place | None, who: str, other: OtherSide | 
     mate = f"thread {triple(party.thread)}"
     if party.scope == "grid":
         mate += f" of block {triple(party.block)}"
-    done = {("read", "write"): "wrote", ("write", "read"): "reads", ("write", "write"): "wrote"}
-    verb = done.get((event.action, party.action), "touched")
+    verb = {"read": "reads", "write": "wrote", "atomic": "updated"}.get(party.action, "touched")
     begin = f"{who} {_verb(event)} {place.element}, which {mate} {verb}{other.where}"
     missing = {
         "warp": "nothing makes the two lanes of the warp wait for each other",
@@ -157,7 +160,10 @@ def _race(event: AccessEvent, place: Place | None, who: str, other: OtherSide | 
         "an atomic announces need a __threadfence() between their write and the atomic.",
     }
     if not event.warning:
-        return Told(event.kind, f"{begin}; {missing}.", hints[party.scope or "block"])
+        hint = hints[party.scope or "block"]
+        if other.same_line and party.scope != "grid":
+            hint = _one_line_hint(event, party)
+        return Told(event.kind, f"{begin}; {missing}.", hint)
     if event.detail == "collective":
         return Told(
             event.kind,
@@ -168,6 +174,16 @@ def _race(event: AccessEvent, place: Place | None, who: str, other: OtherSide | 
         event.kind,
         f"{begin}; both leave the same value, so it does no harm.",
         "Let one thread write it, and a barrier follow.",
+    )
+
+
+def _one_line_hint(event: AccessEvent, party: Party) -> str:
+    """Both sides of a race are at one line: a barrier beside it may not be what is missing."""
+    if "read" not in (event.action, party.action):
+        return "Give each thread an element of its own, let one thread write, or use an atomic operation."
+    return (
+        "Let threads that update one element use an atomic such as atomicAdd. Where each reads another's element "
+        "(a scan, a tree), put a barrier between the read and the write, and one after each step."
     )
 
 
@@ -256,6 +272,12 @@ def _bounds_hint(event: AccessEvent, place: Place) -> str:
         return (
             "The index is negative: an entry of -1 (a page that is not in use), a difference of two indices, or the "
             "axes of the grid in another order than the kernel takes them."
+        )
+    flat = place.offset // place.element_bytes
+    if _INT_SPAN // 2 <= flat < _INT_SPAN:
+        return (
+            f"As a signed 32-bit number that is {flat - _INT_SPAN}: an index below zero (an entry of -1, a difference) "
+            "was computed with an unsigned number such as threadIdx.x, or overflowed."
         )
     return {
         "shared": "Check the index against the array's size, and the shared bytes of the launch line.",

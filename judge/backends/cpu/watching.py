@@ -5,6 +5,7 @@ last write and the last read (see lowering/runtime_watch.py). Threads of the jud
 side have cells of their own; where two of them met in one word is found when the launch is over.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from judge.backends.cpu.addresses import slot_base
 from judge.backends.cpu.lowering.layout import Cell, EventKind, Watch
 
 PAD_WORDS = 8
+_BLANKS = itertools.count(0x7FD15EA5, 0x10001)
 
 
 @dataclass
@@ -46,7 +48,8 @@ def global_watch(size_bytes: int, written: NDArray[np.uint8] | None) -> SlotWatc
         written,
         np.zeros(words, np.int32),
         np.zeros(words, np.int32),
-        np.zeros(words, np.uint32),
+        # No two contexts have the same blank: what one of them never wrote is not equal to anything.
+        np.full(words, next(_BLANKS) & 0xFFFFFFFF, np.uint32),
     )
 
 

@@ -5,9 +5,9 @@ and a bit field is set by reading its word first. So a value that only ends in t
 as copied, not used, and what a library does with its own objects is not the submission's doing.
 """
 
-from judge.backends.cpu.ir import Address, Instruction, Kernel, Register
-from judge.backends.cpu.lowering.flow import registers_of
-from judge.backends.cpu.lowering.uniformity import LOCAL, address_spaces
+from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Register
+from judge.backends.cpu.lowering.flow import read_registers, registers_of
+from judge.backends.cpu.lowering.uniformity import LOCAL, SHARED, address_spaces
 
 _LIBRARIES = ("cooperative_groups", "/cuda/", "/cub/", "/nv/")
 _BYTES = {"b8", "u8", "s8"}
@@ -16,16 +16,47 @@ _BYTES = {"b8", "u8", "s8"}
 def quiet_reads(kernel: Kernel, spaces: tuple[int, ...]) -> frozenset[int]:
     """Indices of instructions that may read what has no value. spaces: as in Uniformity."""
     copied = _copied_registers(kernel, spaces, bytes_only=False)
+    fields = _BitFields(kernel, spaces)
     return frozenset(
         index
         for index, instruction in enumerate(kernel.instructions)
-        if in_library(instruction) or (instruction.opcode == "ld" and _written(instruction) <= copied)
+        if in_library(instruction)
+        or (instruction.opcode == "ld" and (_written(instruction) <= copied or fields.sets_one(instruction)))
     )
 
 
 def copied_bytes(kernel: Kernel, spaces: tuple[int, ...]) -> set[int]:
     """Registers whose value only ends in single bytes of thread-local memory, as that of an empty class does."""
     return _copied_registers(kernel, spaces, bytes_only=True)
+
+
+class _BitFields:
+    """Finds ld r, [a]; and s, r, mask; (or t, s, bits;) st [a], t: what a store to a bit field becomes."""
+
+    def __init__(self, kernel: Kernel, spaces: tuple[int, ...]) -> None:
+        self.spaces = spaces
+        self.readers: dict[int, list[Instruction]] = {}
+        for instruction in kernel.instructions:
+            for register in read_registers(instruction):
+                self.readers.setdefault(register.index, []).append(instruction)
+
+    def sets_one(self, load: Instruction) -> bool:
+        address, value = load.sources[0], load.destinations[0]
+        if not isinstance(address, Address) or not isinstance(value, Register) or load.guard is not None:
+            return False
+        if address_spaces(address, self.spaces) not in (LOCAL, SHARED):
+            return False
+        steps = ("and",)
+        while len(uses := self.readers.get(value.index, [])) == 1:
+            use = uses[0]
+            if use.opcode == "st":
+                return steps == ("or",) and address in (*use.destinations, *use.sources)
+            result = use.destinations[0] if use.destinations else None
+            masked = use.opcode == "or" or any(isinstance(s, Immediate) for s in use.sources)
+            if use.opcode not in steps or not masked or not isinstance(result, Register):
+                return False
+            value, steps = result, ("or",)
+        return False
 
 
 def in_library(instruction: Instruction) -> bool:

@@ -232,9 +232,13 @@ def _watch_row_store(bits: int) -> str:
 def _unchanged(bits: int, target: str) -> str:
     """%wflags of a lane's store: whether the bytes are there already (a local double, in two words, counts as new)."""
     if bits == 64:
-        return f"  %wflags = add i32 0, {WRITES}"
+        return f"""  %repeats = call i1 @judge_same_value(ptr %ctx, i64 %a, i64 %x, i64 8)
+  %wflags = add i32 0, {WRITES}"""
     return f"""  %there = load i{bits}, ptr {target}, align 1
-  %equal = icmp eq i{bits} %there, %x
+  %is_there = icmp eq i{bits} %there, %x
+  %x64 = zext i{bits} %x to i64
+  %repeats = call i1 @judge_same_value(ptr %ctx, i64 %a, i64 %x64, i64 {bits // 8})
+  %equal = and i1 %is_there, %repeats
   %wflags = select i1 %equal, i32 {WRITES | UNCHANGED}, i32 {WRITES}"""
 
 

@@ -18,7 +18,8 @@ def release() -> str:
     """Open a barrier that everybody it waits for has reached; 1 when one was opened.
 
     A lane that exited counts as arrived. Barriers with a thread count wait for that many, whole
-    warps and the threads of bar.arrive counted. Lanes released from different places are reported once.
+    warps and the threads of bar.arrive counted; their warps may come from different places, the lanes of one
+    warp may not. Without a count all lanes must come from one place. Whoever does not is reported.
     """
     return f"""
 define i32 @judge_release(ptr %ctx) {{
@@ -102,6 +103,7 @@ open:
 wake:
   %v = phi i32 [ 0, %open ], [ %v2, %woken ]
   %ref = phi i32 [ -1, %open ], [ %ref3, %woken ]
+  %ref_thread = phi i32 [ 0, %open ], [ %ref_thread3, %woken ]
   %v64 = zext i32 %v to i64
   %voff = mul i64 %v64, %stride
   %vst = getelementptr i8, ptr %states, i64 %voff
@@ -156,7 +158,11 @@ wake_lanes:
   %pc0 = extractelement <32 x i32> %places, i32 %lane0
   %first = icmp eq i32 %ref, -1
   %ref2 = select i1 %first, i32 %pc0, i32 %ref
-  %r0 = insertelement <32 x i32> poison, i32 %ref2, i64 0
+  %thread0 = or i32 %vfirst, %lane0
+  %ref_thread2 = select i1 %first, i32 %thread0, i32 %ref_thread
+  %place0 = select i1 %counted, i32 %pc0, i32 %ref2
+  %who0 = select i1 %counted, i32 %thread0, i32 %ref_thread2
+  %r0 = insertelement <32 x i32> poison, i32 %place0, i64 0
   %rv = shufflevector <32 x i32> %r0, <32 x i32> poison, <32 x i32> zeroinitializer
   %ne = icmp ne <32 x i32> %places, %rv
   %bad = and <32 x i1> %ne, %vat
@@ -166,13 +172,15 @@ wake_lanes:
 divergent:
   %badlane = call i32 @llvm.cttz.i32(i32 %badbits, i1 true)
   %badpc = extractelement <32 x i32> %places, i32 %badlane
-  %ref64 = zext i32 %ref2 to i64
+  %ref64 = zext i32 %place0 to i64
   %bad64 = zext i32 %badpc to i64
+  %ref_thread64 = zext i32 %who0 to i64
   call void @judge_fault(ptr %ctx, ptr %vst, i32 {EventKind.DIVERGENT_BARRIER}, i32 0, i32 %badbits, i64 0, i32 0,
-                         i64 %ref64, i64 %bad64, i64 0)
+                         i64 %ref64, i64 %bad64, i64 %ref_thread64)
   br label %woken
 woken:
   %ref3 = phi i32 [ %ref, %wake ], [ %ref2, %wake_lanes ], [ %ref2, %divergent ]
+  %ref_thread3 = phi i32 [ %ref_thread, %wake ], [ %ref_thread2, %wake_lanes ], [ %ref_thread2, %divergent ]
   %v2 = add i32 %v, 1
   %vmore = icmp ult i32 %v2, %warps
   br i1 %vmore, label %wake, label %opened

@@ -238,7 +238,9 @@ some:
   {switch.format("s")}
 {stores}
 wrote:
-  %unchanged = phi i1 [ %e1, %s1 ], [ %e2, %s2 ], [ %e4, %s4 ], [ %e8, %s8 ]
+  %there = phi i1 [ %e1, %s1 ], [ %e2, %s2 ], [ %e4, %s4 ], [ %e8, %s8 ]
+  %repeats = call i1 @judge_same_value(ptr %ctx, i64 %addr, i64 %bits, i64 %width)
+  %unchanged = and i1 %there, %repeats
   call void @judge_watch_uniform_write(ptr %ctx, ptr %st, i64 %addr, i64 %width, i32 %mask, i32 %site, i1 %unchanged)
   call void @judge_traffic(ptr %ctx, i64 %addr, i64 %width, i64 1)
   ret void

@@ -10,7 +10,9 @@ accesses that orders them" is a comparison of numbers:
     other CTA                a fence of that CTA since, in a kernel with atomics
 
 A fence counts for whatever is done after it, by anyone: who takes an atomic as the sign to go on is
-not followed. Two strong accesses (atomics, volatile, relaxed) never race. Lanes that only a shuffle or vote lies
+not followed. Two strong accesses (atomics, volatile, relaxed) never race; a thread's own strong access does
+not hide its plain write before it from the others. Of threads that read different bytes of one word only the last
+is kept, so that each may then write its own. Lanes that only a shuffle or vote lies
 between, and writes that change nothing, are warnings. The vector forms are in runtime_watch_rows.py.
 """
 
@@ -274,7 +276,10 @@ initialized:
 check_init:
   %i = load i8, ptr %pi
   %got = and i8 %i, %m8
-  %missing = icmp eq i8 %got, 0
+  %none = icmp eq i8 %got, 0
+  %quiet0 = and i32 %site, {QUIET_SITE}
+  %loud = icmp eq i32 %quiet0, 0
+  %missing = and i1 %none, %loud
   br i1 %missing, label %uninitialized, label %after_check
 uninitialized:
   call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.UNINITIALIZED}, i32 %site, i32 %bit, i64 %here, i32 %n32,
@@ -315,7 +320,10 @@ tell_write:
   %kind0 = select i1 %iswrite, i32 {EventKind.RACE_WRITE}, i32 {EventKind.RACE_READ}
   %letter = icmp eq i32 %x, 2
   %mild0 = and i1 %iswrite, %unchanged
-  %mild = or i1 %letter, %mild0
+  %cwstrong0 = and i64 %cw, {int(Cell.STRONG)}
+  %cwplain = icmp eq i64 %cwstrong0, 0
+  %mild1 = and i1 %mild0, %cwplain
+  %mild = or i1 %letter, %mild1
   %mildkind = or i32 %kind0, {WARNING}
   %kind = select i1 %mild, i32 %mildkind, i32 %kind0
   %why = select i1 %letter, i64 2, i64 1
@@ -372,7 +380,18 @@ record_write:
   %marks = select i1 %shared_value, i64 %mark1, i64 0
   %nw0 = or i64 %base, %cellbytes
   %nw1 = or i64 %nw0, %oldbytes
-  %nw = or i64 %nw1, %marks
+  %nw2 = or i64 %nw1, %marks
+  %isstrong = icmp ne i32 %strong, 0
+  %oldstrong0 = and i64 %cw, {int(Cell.STRONG)}
+  %oldplain = icmp eq i64 %oldstrong0, 0
+  %open = icmp uge i64 %cw, %sync
+  %covered0 = and i64 %oldbytes0, %cellbytes
+  %covered = icmp eq i64 %covered0, %cellbytes
+  %h1 = and i1 %isstrong, %oldplain
+  %h2 = and i1 %kept0, %open
+  %h3 = and i1 %h1, %covered
+  %hides = and i1 %h2, %h3
+  %nw = select i1 %hides, i64 %cw, i64 %nw2
   store i64 %nw, ptr %pcw
   br i1 %global, label %record_wcta, label %next
 record_wcta:

@@ -10,7 +10,7 @@ from judge.backends.cpu.lowering.runtime_watch import READS, UNCHANGED, WRITES
 
 
 def watched_access() -> str:
-    return "\n".join([_any(), _lanes(), _load(), _store(), _uniform_read(), _uniform_write()])
+    return "\n".join([_same_value(), _any(), _lanes(), _load(), _store(), _uniform_read(), _uniform_write()])
 
 
 def watch_pointer(slot: str) -> str:
@@ -22,6 +22,49 @@ def watch_pointer(slot: str) -> str:
   %pwrites = getelementptr i8, ptr %ws, i64 {Watch.WRITES}
   %writes = load ptr, ptr %pwrites
   %watched = icmp ne ptr %writes, null"""
+
+
+def _same_value() -> str:
+    """Whether a context last wrote this value to a word of global memory, and note that it does now.
+
+    Less than a word is noted as a word of its own: whoever wrote those bytes last noted the same way.
+    """
+    return f"""
+define i1 @judge_same_value(ptr %ctx, i64 %addr, i64 %bits, i64 %bytes) {{
+entry:
+  %slot = lshr i64 %addr, {SLOT_SHIFT}
+{watch_pointer("%slot")}
+  br i1 %watched, label %go, label %out
+go:
+  %ppv = getelementptr i8, ptr %ws, i64 {Watch.VALUES}
+  %values = load ptr, ptr %ppv
+  %kept = icmp ne ptr %values, null
+  br i1 %kept, label %note, label %out
+note:
+  %off = and i64 %addr, {OFFSET_MASK}
+  %index = lshr i64 %off, 2
+  %p = getelementptr i32, ptr %values, i64 %index
+  %old = load i32, ptr %p
+  %low = trunc i64 %bits to i32
+  store i32 %low, ptr %p
+  %same = icmp eq i32 %old, %low
+  %wide = icmp ugt i64 %bytes, 4
+  br i1 %wide, label %second, label %single
+second:
+  %p2 = getelementptr i32, ptr %p, i64 1
+  %old2 = load i32, ptr %p2
+  %shifted = lshr i64 %bits, 32
+  %high = trunc i64 %shifted to i32
+  store i32 %high, ptr %p2
+  %same2 = icmp eq i32 %old2, %high
+  %both = and i1 %same, %same2
+  ret i1 %both
+single:
+  ret i1 %same
+out:
+  ret i1 true
+}}
+"""
 
 
 def _any() -> str:
@@ -129,7 +172,8 @@ out:
 def _store() -> str:
     """Lanes that write whole words in one slot, before the store. values: 32 lanes a word.
 
-    What the lanes already found there decides whether a second writer changes anything.
+    What the lanes already found there decides whether a second writer changes anything; in global memory also what
+    this context last wrote there, since blocks of another may have written in between.
     """
     return f"""
 define void @judge_watch_store(ptr %ctx, ptr %st, i64 %slot, <32 x i64> %addr, i32 %mask, i32 %site, i64 %words,
@@ -180,7 +224,20 @@ compare:
   %sm = bitcast i32 %sure to <32 x i1>
   call void @llvm.masked.scatter.v32i32.v32p0(<32 x i32> %value, <32 x ptr> %memory, i32 4, <32 x i1> %sm)
   %then = call <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %memory, i32 4, <32 x i1> %dm, <32 x i32> %value)
-  %equal = icmp eq <32 x i32> %then, %value
+  %there = icmp eq <32 x i32> %then, %value
+  %ppv = getelementptr i8, ptr %ws, i64 {Watch.VALUES}
+  %last = load ptr, ptr %ppv
+  %kept = icmp ne ptr %last, null
+  br i1 %kept, label %by_value, label %compared
+by_value:
+  %plast = getelementptr i32, ptr %last, <32 x i64> %at
+  %before = call <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %plast, i32 4, <32 x i1> %dm, <32 x i32> %value)
+  %repeats = icmp eq <32 x i32> %before, %value
+  %both = and <32 x i1> %there, %repeats
+  call void @llvm.masked.scatter.v32i32.v32p0(<32 x i32> %value, <32 x ptr> %plast, i32 4, <32 x i1> %dm)
+  br label %compared
+compared:
+  %equal = phi <32 x i1> [ %there, %compare ], [ %both, %by_value ]
   %equalbits = bitcast <32 x i1> %equal to i32
   %same = and i32 %equalbits, %doubt
   %changed0 = xor i32 %equalbits, -1

@@ -293,7 +293,7 @@ record_cta:
   %ppv = getelementptr i8, ptr %ws, i64 {Watch.VALUES}
   %values = load ptr, ptr %ppv
 {access.pointers("v_p", "i32", "%values")}
-{access.store("%value", "i32", "v", "%m")}
+{access.store("%value", "i32", "v", "%g")}
   br label %out
 out:
   %all = or i32 %doubt, %again

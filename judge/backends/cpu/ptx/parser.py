@@ -23,6 +23,8 @@ MAX_INLINE_DEPTH = 32
 
 _SECTION = re.compile(r"\.section\s+([\w.$]+)\s*\{", re.ASCII)
 _FILE_LINE = re.compile(r'\n[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"')
+_NO_BYTE_USED = '"used_bytes_mask 0"'
+_ZEROED = {"u8": "mov.b16", "u16": "mov.b16", "u32": "mov.b32", "u64": "mov.b64"}
 _LINKAGES = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
 
 
@@ -47,6 +49,8 @@ class Parser(Declarations):
         self.placed: dict[tuple[int, int, int], Location] = {}
         self.spellings: dict[str, Spelling] = {}
         self.result = syntax.Module()
+        self.reads_padding = False
+        """The compiler says of the next load that no byte of it is used: it copies padding."""
 
     # -- module level
 
@@ -252,6 +256,7 @@ class Parser(Declarations):
         elif token in (".local", ".shared", ".param", ".global", ".const"):
             body.extend(self.variables(""))
         elif token == ".pragma":
+            self.reads_padding = self.tokens[self.at + 1] == _NO_BYTE_USED
             self.skip_statement()
         elif token in _LINKAGES:
             linkage = _LINKAGES[self.take()]
@@ -315,6 +320,11 @@ class Parser(Declarations):
         if len(operands) not in spelling.form.patterns:
             wanted = " or ".join(str(count) for count in spelling.form.patterns)
             raise self.fail(f"{text} takes {wanted} operands, not {len(operands)}", start)
+        if self.reads_padding:
+            self.reads_padding = False
+            zeroed = _ZEROED.get(text.rpartition(".")[2]) if isinstance(operands[0], str) else None
+            if spelling.opcode == "ld" and zeroed is not None:
+                return syntax.Instruction(spell(zeroed), [operands[0], Immediate(0)], guard, self.location)
         return syntax.Instruction(spelling, operands, guard, self.location)
 
     def operand(self) -> syntax.Operand:
