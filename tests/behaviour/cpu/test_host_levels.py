@@ -16,7 +16,8 @@ from judge.backends.cpu import device, executor
 device.host_features = executor.host_features = jit.host_features
 from judge.backends.cpu.executor import JitExecutor
 from tests.fuzz.campaign import fuzz_forms, fuzz_program
-from tests.zoo.harness import ZOO, examine, read_specimen
+from tests.zoo.harness import examine
+from tests.zoo.specimen import ZOO, read_specimen
 
 outcome = fuzz_forms(JitExecutor(), 60, 5)
 assert not outcome.differences, outcome.differences
@@ -24,7 +25,7 @@ assert str(fuzz_program(JitExecutor(), 5)) == "None"
 for name in ("bugs/race_missing_barrier", "bugs/uninitialized_shared_tail", "right/barriers", "right/double_buffering"):
     specimen = read_specimen(ZOO / (name + ".cu"))
     found = {d.kind.value for d in examine(specimen).proved}
-    assert found == ({specimen.kind} if specimen.kind else set()), (name, found)
+    assert found == ({specimen.bug.kind} if specimen.bug else set()), (name, found)
 print("ran as", level)
 """
 

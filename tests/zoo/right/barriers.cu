@@ -1,3 +1,4 @@
+// out 192*193/2
 extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
   __shared__ float tile[64];
   int i = blockIdx.x * 64 + threadIdx.x;

@@ -1,3 +1,4 @@
+// out 2 * x + 9
 struct Nothing {};
 struct Padded {
   char first;

@@ -1,3 +1,4 @@
+// out 2.0
 extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
   int i = blockIdx.x * 64 + threadIdx.x;
   float x;

@@ -1,3 +1,4 @@
+// out 4*x
 // warnings 1
 extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
   __shared__ float scale;

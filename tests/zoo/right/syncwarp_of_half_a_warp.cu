@@ -1,3 +1,4 @@
+// out np.array([sum(x[j] for d in (0, 1, 3, 6) for j in [32 * (k // 32) + (k + d) % 16] if j < n) * (k % 32 < 16) for k in i])
 extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
   __shared__ float s[64];
   int i = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x & 31;

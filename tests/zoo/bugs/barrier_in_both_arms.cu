@@ -1,0 +1,9 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  if (t % 2) {
+    __syncthreads();  // BUG divergent_barrier
+  } else {
+    __syncthreads();  // OTHER
+  }
+  if (i < n) out[i] = in[i];
+}

@@ -1,0 +1,7 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  for (int k = 0; k < t / 16; ++k)
+    __syncthreads();  // BUG divergent_barrier
+  __syncthreads();  // OTHER
+  if (i < n) out[i] = in[i];
+}

@@ -1,0 +1,7 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) ws[i] = 0.f;
+  __syncthreads();
+  atomicAdd(ws + n + threadIdx.x, 1.f);  // BUG out_of_bounds
+  if (i < n) out[i] = 1.f;
+}

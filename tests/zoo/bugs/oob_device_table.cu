@@ -1,0 +1,6 @@
+__device__ float table[16];
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  float x = table[threadIdx.x];  // BUG out_of_bounds
+  if (i < n) out[i] = x;
+}

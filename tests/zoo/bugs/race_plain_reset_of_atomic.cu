@@ -1,0 +1,8 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ int count;
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  if (t == 0) count = 0;  // OTHER
+  atomicAdd(&count, 1);  // BUG race
+  __syncthreads();
+  if (i < n) out[i] = count;
+}

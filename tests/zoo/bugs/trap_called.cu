@@ -1,0 +1,5 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i == 70) __trap();  // BUG trap
+  if (i < n) out[i] = in[i];
+}

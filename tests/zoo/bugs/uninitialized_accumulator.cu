@@ -1,0 +1,7 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  float sum;
+  for (int k = 0; k < 8; ++k)
+    sum += in[k];  // BUG uninitialized
+  if (i < n) out[i] = sum;
+}

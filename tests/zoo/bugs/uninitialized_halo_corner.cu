@@ -1,0 +1,9 @@
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ float s[66];
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  s[t + 1] = in[t];
+  if (t == 0) s[0] = 0.f;
+  __syncthreads();
+  float x = s[t] + s[t + 1] + s[t + 2];  // BUG uninitialized
+  if (i < n) out[i] = x;
+}

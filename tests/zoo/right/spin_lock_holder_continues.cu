@@ -1,0 +1,15 @@
+// out 64.0
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ int lock;
+  __shared__ float sum;
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  if (t == 0) { lock = 0; sum = 0.f; }
+  __syncthreads();
+  while (atomicCAS(&lock, 0, 1) != 0) {}
+  __threadfence_block();
+  sum += 1.f;
+  __threadfence_block();
+  atomicExch(&lock, 0);
+  __syncthreads();
+  if (i < n) out[i] = sum;
+}
