@@ -51,13 +51,13 @@ def diagnose(
     racing: dict[tuple[str | None, int], tuple[int, int]] = {}
     for event in sorted(events, key=lambda e: e.warning):
         kernel = module.kernels[event.kernel]
-        line = _line_of(kernel, event.instruction, source_name)
+        line = line_of(kernel, event.instruction, source_name)
         diagnosis = _describe(event, line, scene)
         place = line if line is not None else event.instruction
         key = (diagnosis.kind, place, diagnosis.buffer, event.action, event.warning)
         if event.kind is DiagnosisKind.RACE and event.other is not None:
             # The two sides of a race find each other; the one seen first speaks for both.
-            met = _line_of(kernel, event.other.instruction, source_name)
+            met = line_of(kernel, event.other.instruction, source_name)
             other_place = met if met is not None else event.other.instruction or 0
             pair = racing.setdefault((diagnosis.buffer, place), (place, other_place))
             racing.setdefault((diagnosis.buffer, other_place), pair)
@@ -88,11 +88,11 @@ def source_line(
     kernel: ir.Kernel, instruction: int, source: str, source_name: str | None = None
 ) -> tuple[int | None, str | None]:
     """(1-based line, its stripped text) of an instruction, (None, None) where no location names the source."""
-    line = _line_of(kernel, instruction, source_name)
+    line = line_of(kernel, instruction, source_name)
     return line, _text_of(source.splitlines(), line)
 
 
-def _line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None) -> int | None:
+def line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None) -> int | None:
     """The innermost line of the submission: out of a header's helper to where the user called it."""
     if instruction is None or not 0 <= instruction < len(kernel.instructions):
         return None
@@ -137,7 +137,7 @@ def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
 def _other_side(other: Party | None, kernel: ir.Kernel, source_name: str | None) -> OtherSide | None:
     if other is None:
         return None
-    return OtherSide(other, _line_of(kernel, other.instruction, source_name))
+    return OtherSide(other, line_of(kernel, other.instruction, source_name))
 
 
 def _place_of(event: AccessEvent, kernel: ir.Kernel, scene: _Scene) -> Place | None:

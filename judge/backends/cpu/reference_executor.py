@@ -35,8 +35,13 @@ class ReferenceExecutor:
         memory: DeviceMemory,
         *,
         time_limit_s: float | None = None,
+        schedule: int = 0,
+        patterns: bool = False,
     ) -> LaunchResult:
-        """Run one launch; see JitExecutor.run. Raises NotEmulatedError and KeyError as it does."""
+        """Run one launch; see JitExecutor.run. Raises NotEmulatedError and KeyError as it does.
+
+        It runs in the order of the numbers whatever the schedule, and counts nothing.
+        """
         limit = int((time_limit_s or 600.0) * INSTRUCTIONS_PER_SECOND)
         done = run_kernel(module, kernel, grid, block, shared_bytes, arguments, memory, limit)
         return LaunchResult(
