@@ -6,7 +6,7 @@ case are decided here, on the trusted side.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.unit import TranslationUnit
 from judge.verdict import Verdict
@@ -53,7 +54,11 @@ class _Unexplained:
 
 
 class Casework:
-    """One submission's cases. incident: of the last case that failed through our own fault."""
+    """One submission's cases.
+
+    schedule: order of blocks and warps on the CPU for every case; None lets the seed choose.
+    incident: of the last case that failed through our own fault.
+    """
 
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Casework:
         sink: EventSink,
         name: str,
         seed: int,
+        schedule: int | None = None,
     ) -> None:
         self._problem = problem
         self._submission = submission
@@ -72,6 +78,7 @@ class Casework:
         self._sink = sink
         self._name = name
         self._seed = seed
+        self._schedule = schedule
         self.incident: str | None = None
         self._explaining_flops = 0.0
         self._unexplained: _Unexplained | None = None
@@ -131,10 +138,18 @@ class Casework:
         constants = self._problem.constants_of(case)
         plan = next(plan for plan in self.unit.plans if plan.constants == constants)
         bench = self._timed(session, case)
-        request = case_request(self._problem, case, self._submission, plan, lowered, inputs, bench=bench)
+        schedule = self._schedule_of(session, case)
+        request = case_request(
+            self._problem, case, self._submission, plan, lowered, inputs, bench=bench, schedule=schedule
+        )
         result = session.run_case(request)
         self.incident = result.incident or self.incident
         judged = self._judge(case, inputs, result)
+        if schedule and judged.verdict is Verdict.WRONG_ANSWER:
+            in_order = session.run_case(replace(request, schedule=0))
+            if self._is_right(case, inputs, in_order):
+                cause = order_dependence(schedule)
+                judged = replace(judged, message=cause.message, diagnoses=(cause, *judged.diagnoses))
         counters = result.counters
         return CaseReport(
             name=case.name,
@@ -144,6 +159,7 @@ class Casework:
             backend=session.kind,
             parameters=dict(case.parameters),
             seconds=result.seconds,
+            schedule=schedule,
             error=judged.error,
             diagnoses=judged.diagnoses,
             counters=counters,
@@ -151,9 +167,23 @@ class Casework:
             bandwidth_gbs=self._bandwidth(case, inputs, result.timing),
             read_amplification=largest_amplification(self._problem, counters) if counters else None,
             launches=self._launches(plan.kernels, result),
-            replay=self._replay(case, session.kind),
+            replay=self._replay(case, session.kind, schedule),
             printed=result.printed,
         )
+
+    def _schedule_of(self, session: Session, case: Case) -> int:
+        if session.kind != "cpu":
+            return 0
+        return schedule_of(self._problem, case, self._seed) if self._schedule is None else self._schedule
+
+    def _is_right(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> bool:
+        """Whether a case ran to its end with right values."""
+        if result.verdict is not None or not result.outputs:
+            return False
+        expected = self.examples.expected(case)
+        outputs = self._outputs(case, result)
+        judgement = judge_case(self._problem, case, inputs, outputs, expected.reference, expected.naive, explain=False)
+        return judgement.verdict is Verdict.ACCEPTED
 
     def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> _Judged:
         """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
@@ -219,6 +249,9 @@ class Casework:
             )
         return tuple(reports)
 
-    def _replay(self, case: Case, backend: str) -> str:
+    def _replay(self, case: Case, backend: str, schedule: int) -> str:
         words = ["judge", "test", self._name, "--problem", self._problem.id, "--case", case.name]
-        return shlex.join([*words, "--seed", str(self._seed), "--backend", backend])
+        words += ["--seed", str(self._seed), "--backend", backend]
+        if schedule or self._schedule is not None:
+            words += ["--schedule", str(schedule)]
+        return shlex.join(words)

@@ -60,6 +60,8 @@ class Options:
 
     cases: names of the only cases to run; empty means all of the group.
     group: "all", "sample" or "bench". seed: None draws one.
+    schedule: order of blocks and warps on the CPU, 0 as numbered, 1 backwards, else shuffled by it; None
+    lets the seed choose one for every second hidden case.
     """
 
     backend: Literal["auto", "cpu", "cuda"] = "auto"
@@ -67,6 +69,7 @@ class Options:
     group: Literal["all", "sample", "bench"] = "all"
     seed: int | None = None
     fail_fast: bool = False
+    schedule: int | None = None
 
 
 def judge_submission(
@@ -146,7 +149,16 @@ class _Judging:
                 return self._refused(error)
             unit = self._unit(on_cpu or on_cuda, on_cuda)
             examples = stack.enter_context(Examples(self.problem, self.seed))
-            casework = Casework(self.problem, self.submission, unit, examples, self.sink, self.name, self.seed)
+            casework = Casework(
+                self.problem,
+                self.submission,
+                unit,
+                examples,
+                self.sink,
+                self.name,
+                self.seed,
+                self.options.schedule,
+            )
             if on_cpu:
                 session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):

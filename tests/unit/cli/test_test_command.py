@@ -31,10 +31,31 @@ def test_accepted_run_without_a_case_is_nothing_to_do(cli, pipeline):
 
 
 def test_options_reach_the_pipeline(cli, pipeline):
-    cli("test", write("a.cu"), "--backend", "cpu", "--case", "small", "--case", "small", "--seed", "5", "--fail-fast")
+    cli(
+        "test",
+        write("a.cu"),
+        "--backend",
+        "cpu",
+        "--case",
+        "small",
+        "--case",
+        "small",
+        "--seed",
+        "5",
+        "--fail-fast",
+        "--schedule",
+        "9",
+    )
     [(problem, data, name, options)] = pipeline.calls
     assert (problem, data, name) == ("first-step", b"// problem: first-step\nint x;\n", "a.cu")
-    assert vars(options) == {"backend": "cpu", "cases": ("small",), "group": "all", "seed": 5, "fail_fast": True}
+    assert vars(options) == {
+        "backend": "cpu",
+        "cases": ("small",),
+        "group": "all",
+        "seed": 5,
+        "fail_fast": True,
+        "schedule": 9,
+    }
 
 
 def test_json_is_one_value_on_stdout(cli, pipeline):
@@ -160,6 +181,7 @@ def test_only_a_whole_accepted_run_is_remembered(cli, pipeline):
     write("a.cu")
     cli("test", "a.cu", "--case", "small")
     cli("test", "a.cu", "--cases", "sample")
+    cli("test", "a.cu", "--schedule", "1")
     assert cli("solution", "first-step").code == Exit.USAGE
     cli("test", "a.cu")
     assert cli("solution", "first-step").code == Exit.ACCEPTED
