@@ -16,10 +16,10 @@ from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
-from judge.submission.unit import TranslationUnit
+from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
 from judge.verification.compare import explain_case, judge_case
-from judge.verification.requirements import largest_amplification, unmet_requirements
+from judge.verification.requirements import largest_amplification, needs_patterns, unmet_requirements
 from judge.verification.telling import is_explained
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
@@ -28,6 +28,9 @@ from judge.worker.session import Session
 CHEAP_TO_EXPLAIN_FLOPS = 2e9
 """A case is explained at once when a float64 pass for each mutant costs at most this much. Counted, not timed:
 a report must not depend on how busy the machine is."""
+
+COUNTING_LIMIT_S = 60.0
+"""What the pass that counts access patterns may take for a case."""
 
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
@@ -116,6 +119,45 @@ class Casework:
                 break
         return self._explain_late(reports)
 
+    def check_patterns(
+        self,
+        session: Session,
+        lowered: Mapping[str, str],
+        reports: Sequence[CaseReport],
+        *,
+        kept: bool = False,
+    ) -> list[CaseReport]:
+        """The reports, those of accepted cases held against requirements on access patterns.
+
+        lowered: symbols of the optimized module that is loaded. Counting takes longer than judging: a case gets
+        COUNTING_LIMIT_S at least, and one that does not end in it stays as it is.
+        """
+        checked = list(reports)
+        for place, report in enumerate(reports):
+            case = self._problem.case(report.name)
+            if report.verdict is not Verdict.ACCEPTED or not needs_patterns(self._problem, case):
+                continue
+            inputs = self.examples.inputs(case)
+            plan = self._plan_of(case)
+            request = case_request(
+                self._problem, case, self._submission, plan, lowered, inputs, bench=False, patterns=True
+            )
+            result = session.run_case(replace(request, time_limit_s=max(case.time_limit_s, COUNTING_LIMIT_S)))
+            if result.verdict is None and result.counters is not None:
+                unmet = unmet_requirements(self._problem, case, inputs, result.counters, patterns=True)
+                if unmet:
+                    update = {"verdict": Verdict.REQUIREMENT_UNMET, "message": unmet[0].message}
+                    checked[place] = report.model_copy(update=update)
+                    self._sink.case_finished(checked[place], place + 1, len(reports))
+            else:
+                self._sink.note(f"The access patterns of case {case.name} were not counted: {result.message}")
+            self.examples.release(case, needed_again=kept)
+        return checked
+
+    def _plan_of(self, case: Case) -> Plan:
+        constants = self._problem.constants_of(case)
+        return next(plan for plan in self.unit.plans if plan.constants == constants)
+
     def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
         """When no cheap case told the mistake, the first dear one may cost what it costs."""
         late = self._unexplained
@@ -135,8 +177,7 @@ class Casework:
 
     def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
         inputs = self.examples.inputs(case)
-        constants = self._problem.constants_of(case)
-        plan = next(plan for plan in self.unit.plans if plan.constants == constants)
+        plan = self._plan_of(case)
         bench = self._timed(session, case)
         schedule = self._schedule_of(session, case)
         request = case_request(

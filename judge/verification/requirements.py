@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from judge.problem import Arrays, Case, Problem, Requirement
 from judge.records import Counters
+from judge.tallies import active_lanes, extra_wavefronts, sectors_per_request, shared_pattern
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,33 @@ class Unmet:
             "read_amplification": f"{self.buffer} is read {self.figure:.2f} times over",
             "flops_ratio": f"{self.figure:.2f} times the floating-point operations that the case needs are done",
             "bytes_ratio": f"{self.figure:.2f} times the bytes that the case needs are moved",
+            "sectors_per_request": f"a request of a warp for {self.buffer} takes {self.figure:.2f} sectors of 32 bytes",
+            "bank_conflicts": f"bank conflicts cost {self.figure:.2f} extra passes a request to shared memory",
+            "idle_lanes": f"{self.figure:.2f} of the lanes of a warp's instruction take no part",
         }[self.requirement.counter]
         return f"{self.requirement.sentence} Here {of}; the limit is {self.requirement.limit:g}."
 
 
-def unmet_requirements(problem: Problem, case: Case, inputs: Arrays, counters: Counters) -> tuple[Unmet, ...]:
-    """Every requirement of the problem that applies to the case and is not met, in declaration order."""
+def needs_patterns(problem: Problem, case: Case) -> bool:
+    """Whether a requirement that applies to the case needs the pass that counts access patterns."""
+    return any(requirement.of_patterns and _applies(requirement, case) for requirement in problem.requirements)
+
+
+def _applies(requirement: Requirement, case: Case) -> bool:
+    return requirement.applies is None or requirement.applies(case)
+
+
+def unmet_requirements(
+    problem: Problem, case: Case, inputs: Arrays, counters: Counters, *, patterns: bool = False
+) -> tuple[Unmet, ...]:
+    """Every requirement of the problem that applies to the case and is not met, in declaration order.
+
+    patterns: the counters are those of the pass that counts access patterns; only requirements on these are
+    checked, and without it only the others.
+    """
     found = []
     for requirement in problem.requirements:
-        if requirement.applies is not None and not requirement.applies(case):
+        if requirement.of_patterns is not patterns or not _applies(requirement, case):
             continue
         figure, buffer = _measure(problem, case, inputs, counters, requirement)
         if not figure <= requirement.limit:
@@ -61,6 +80,19 @@ def _measure(
             if name in requirement.buffers
         ]
         return max(figures, default=(0.0, None))
+    if requirement.counter == "sectors_per_request":
+        patterns = [
+            (sectors_per_request(pattern) or 0.0, name)
+            for name, traffic in counters.buffers.items()
+            for pattern in (traffic.reads, traffic.writes)
+            if name in requirement.buffers and pattern is not None
+        ]
+        return max(patterns, default=(0.0, None))
+    if requirement.counter == "bank_conflicts":
+        return extra_wavefronts(shared_pattern(counters)) or 0.0, None
+    if requirement.counter == "idle_lanes":
+        lanes = active_lanes(counters)
+        return 1 - lanes / 32 if lanes is not None else 0.0, None
     if requirement.counter == "flops_ratio":
         return counters.flops / max(1, problem.minimum_flops(case, inputs)), None
     moved = counters.global_bytes_read + counters.global_bytes_written

@@ -327,3 +327,25 @@ def test_an_answer_that_is_wrong_in_every_order_is_no_matter_of_order():
     report = judge(changed("factor * x", "3.f * x"), seed=3, cases=("many",))
     assert report.cases[0].schedule > 0
     assert DiagnosisKind.ORDER_DEPENDENT not in {d.kind for d in report.cases[0].diagnoses}
+
+
+STRIDED = """// @launch scale<<<1, 32>>>(x, out, n, factor)
+__global__ void scale(const float* x, float* out, int n, float factor) {
+  const int share = (n + 31) / 32;
+  for (int k = 0; k < share; ++k) {
+    int i = threadIdx.x * share + k;
+    if (i < n) out[i] = factor * x[i];
+  }
+}
+"""
+"""Each thread takes a run of its own: right, and a sector a lane."""
+
+
+def test_a_requirement_on_sectors_names_the_figure():
+    near = Requirement("sectors_per_request", 6, "Let neighbouring lanes read neighbours.", ("x",))
+    problem = PROBLEM.__class__(**{**vars(PROBLEM), "requirements": (near,)})
+    report = judge(STRIDED, problem, cases=("many",))
+    assert report.verdict is Verdict.REQUIREMENT_UNMET
+    assert "Let neighbouring lanes read neighbours. Here a request of a warp for x takes 31." in report.message
+    assert judge(RIGHT, problem, cases=("many",)).verdict is Verdict.ACCEPTED
+    assert judge(STRIDED.replace("factor * x", "3.f * x"), problem, cases=("many",)).verdict is Verdict.WRONG_ANSWER
