@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge.backends.base import DeviceFault, ModuleImage
+from judge.compiler import CPU_ARCH, Target, compile_unit
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
@@ -119,28 +121,40 @@ class Casework:
                 break
         return self._explain_late(reports)
 
+    def _wants_patterns(self, report: CaseReport) -> bool:
+        return report.verdict is Verdict.ACCEPTED and needs_patterns(self._problem, self._problem.case(report.name))
+
     def check_patterns(
         self,
         session: Session,
-        lowered: Mapping[str, str],
         reports: Sequence[CaseReport],
         *,
         kept: bool = False,
     ) -> list[CaseReport]:
         """The reports, those of accepted cases held against requirements on access patterns.
 
-        lowered: symbols of the optimized module that is loaded. Counting takes longer than judging: a case gets
-        COUNTING_LIMIT_S at least, and one that does not end in it stays as it is.
+        Counted is optimized code, which has the accesses that a GPU makes. That takes longer than judging: a case
+        gets COUNTING_LIMIT_S at least, and one that does not end in it stays as it is.
         """
         checked = list(reports)
+        if not any(self._wants_patterns(report) for report in reports):
+            return checked
+        compilation = compile_unit(self.unit, Target(kind="ptx", arch=CPU_ARCH, mode="fast"))
+        try:
+            if not compilation.ok:
+                raise DeviceFault(Verdict.COMPILE_ERROR, "the optimizer did not get through with it")
+            session.load(ModuleImage(compilation.image, self.unit.source, compilation.lowered))
+        except DeviceFault as fault:
+            self._sink.note(f"The access patterns were not counted: {fault}")
+            return checked
         for place, report in enumerate(reports):
-            case = self._problem.case(report.name)
-            if report.verdict is not Verdict.ACCEPTED or not needs_patterns(self._problem, case):
+            if not self._wants_patterns(report):
                 continue
+            case = self._problem.case(report.name)
             inputs = self.examples.inputs(case)
             plan = self._plan_of(case)
             request = case_request(
-                self._problem, case, self._submission, plan, lowered, inputs, bench=False, patterns=True
+                self._problem, case, self._submission, plan, compilation.lowered, inputs, bench=False, patterns=True
             )
             result = session.run_case(replace(request, time_limit_s=max(case.time_limit_s, COUNTING_LIMIT_S)))
             if result.verdict is None and result.counters is not None:

@@ -24,7 +24,7 @@ from typing import Literal
 import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
-from judge.compiler import Compilation, Target, compile_unit
+from judge.compiler import CPU_ARCH, Compilation, Target, compile_unit
 from judge.errors import JudgeError, NothingToDoError, SubmissionError, UsageError
 from judge.events import EventSink
 from judge.examples import Examples
@@ -44,15 +44,12 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
-from judge.verification.requirements import needs_patterns
 from judge.verification.telling import told_case
 from judge.worker.incidents import record_incident
 from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
-
-CPU_ARCH = "compute_90"
 
 
 @dataclass(frozen=True)
@@ -220,27 +217,10 @@ class _Judging:
             self._refuse_module(fault)
             return False
         reports = casework.run(session, compilation.lowered, cases, fail_fast=self.options.fail_fast, kept=gpu_follows)
-        right = [self.problem.case(report.name) for report in reports if report.verdict is Verdict.ACCEPTED]
-        if any(needs_patterns(self.problem, case) for case in right):
-            reports = self._count_patterns(casework, session, reports, kept=gpu_follows)
+        reports = casework.check_patterns(session, reports, kept=gpu_follows)
         self.cases.extend(reports)
         self.incident = casework.incident
         return not self.options.fail_fast or _all_accepted(reports)
-
-    def _count_patterns(
-        self, casework: Casework, session: Session, reports: list[CaseReport], *, kept: bool
-    ) -> list[CaseReport]:
-        """Hold right cases against requirements on access patterns; optimized code shows them as a GPU has them."""
-        self.sink.compiling("cpu")
-        compilation = compile_unit(casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="fast"))
-        try:
-            if not compilation.ok:
-                raise DeviceFault("compile_error", compilation.log)
-            session.load(_image(casework.unit, compilation))
-        except DeviceFault as fault:
-            self.sink.note(f"The access patterns were not counted: {fault}")
-            return reports
-        return casework.check_patterns(session, compilation.lowered, reports, kept=kept)
 
     def _judge_on_cuda(self, casework: Casework, session: Session, cases: list[Case]) -> None:
         try:

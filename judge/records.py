@@ -126,6 +126,7 @@ class LineCounters(Record):
     parted_branches: int = 0
     access: AccessPattern = AccessPattern()
     shared: BankPattern = BankPattern()
+    buffers: tuple[str, ...] = Field(default=(), description="Buffers that its global requests went to.")
 
 
 class BufferTraffic(Record):

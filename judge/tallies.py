@@ -62,6 +62,7 @@ def _add_line(one: LineCounters, two: LineCounters) -> LineCounters:
         parted_branches=one.parted_branches + two.parted_branches,
         access=add(one.access, two.access),
         shared=add(one.shared, two.shared),
+        buffers=tuple(sorted({*one.buffers, *two.buffers})),
     )
 
 

@@ -36,7 +36,7 @@ def launch_counters(result: LaunchResult, kernel: ir.Kernel, memory: DeviceMemor
         shared_reads=_banks(shared[0]) if shared else None,
         shared_writes=_banks(shared[1]) if shared else None,
         buffers=buffers,
-        lines=_lines(result, kernel, patterns, source_name) if patterns else (),
+        lines=_lines(result, kernel, patterns, memory, source_name) if patterns else (),
     )
 
 
@@ -53,7 +53,7 @@ def _buffer(traffic: SlotTraffic, slot: int, patterns: PatternTable | None) -> B
 
 
 def _lines(
-    result: LaunchResult, kernel: ir.Kernel, patterns: PatternTable, source_name: str
+    result: LaunchResult, kernel: ir.Kernel, patterns: PatternTable, memory: DeviceMemory, source_name: str
 ) -> tuple[LineCounters, ...]:
     counts = result.instructions
     assert counts is not None
@@ -63,6 +63,7 @@ def _lines(
         if line is None:
             continue
         access, shared = patterns.of_instruction(index)
+        label = memory.labels.get(patterns.slot_of_instruction(index))
         entries.append(
             LineCounters(
                 line=line,
@@ -72,6 +73,7 @@ def _lines(
                 parted_branches=counts.parted[index],
                 access=_sectors(access),
                 shared=_banks(shared),
+                buffers=(label.name,) if label is not None else (),
             )
         )
     return add_lines(entries)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judge.backends.cpu.addresses import MAX_SLOTS
-from judge.backends.cpu.lowering.runtime_patterns import ROW_WORDS
+from judge.backends.cpu.lowering.runtime_patterns import ROW_WORDS, SLOT_WORD
 from judge.backends.cpu.memory import Bytes
 
 _WHOLE_WORD = 15
@@ -77,7 +77,11 @@ class PatternTable:
     def total(cls, tables: Iterable["PatternTable"]) -> "PatternTable | None":
         """All tables together; None when there is none."""
         rows = [table.rows for table in tables]
-        return cls(np.sum(rows, axis=0)) if rows else None
+        if not rows:
+            return None
+        total = np.sum(rows, axis=0)
+        total[:, SLOT_WORD] = np.max([one[:, SLOT_WORD] for one in rows], axis=0)
+        return cls(total)
 
     def of_slot(self, slot: int) -> tuple[Pattern, Pattern]:
         """(reads, writes); of the shared slot in wavefronts."""
@@ -86,6 +90,10 @@ class PatternTable:
     def of_instruction(self, index: int) -> tuple[Pattern, Pattern]:
         """(global requests in sectors, shared requests in wavefronts)."""
         return self._pair(MAX_SLOTS + index)
+
+    def slot_of_instruction(self, index: int) -> int:
+        """The slot its last request to global memory went to, 0 for none."""
+        return int(self.rows[MAX_SLOTS + index, SLOT_WORD])
 
     def _pair(self, row: int) -> tuple[Pattern, Pattern]:
         words = self.rows[row].tolist()

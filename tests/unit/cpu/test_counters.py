@@ -31,6 +31,7 @@ def test_sectors_of_a_load(index, requests, sectors, ideal):
     assert found.counters.buffers["out"].writes == AccessPattern(requests=1, sectors=4, ideal_sectors=4)
     assert found.counters.buffers["in"].writes == AccessPattern()
     assert found.line("out[x]").access.sectors == sectors + 4
+    assert found.line("out[x]").buffers == ("in", "out")
 
 
 @pytest.mark.parametrize(

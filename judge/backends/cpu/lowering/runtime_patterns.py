@@ -1,7 +1,8 @@
 """Runtime counters of access patterns: 32-byte sectors of global requests, wavefronts of shared ones.
 
 A row has ROW_WORDS counters of 64 bits. A slot's row: requests, parts and fewest parts of reads, then of
-writes. An instruction's row: the same of its global requests, then of its shared ones. A part is a sector
+writes. An instruction's row: the same of its global requests, then of its shared ones, then the slot that
+its last global request went to. A part is a sector
 in global memory, a wavefront in shared memory; the fewest is what the same bytes could be had with.
 """
 
@@ -9,6 +10,7 @@ from judge.backends.cpu.addresses import MAX_SLOTS, MODULE_SLOT, SHARED_SLOT, SL
 from judge.backends.cpu.lowering.layout import Ctx
 
 ROW_WORDS = 8
+SLOT_WORD = 6
 SECTOR_BYTES = 32
 _HALF = 24
 """Bytes from the counters of reads to those of writes, and from global to shared ones."""
@@ -111,6 +113,10 @@ done:
   %place = zext i32 %site to i64
   %number = add i64 %place, {MAX_SLOTS}
   call void @judge_pattern_row(ptr %ctx, i64 %number, i64 0, i64 %touched2, i64 %fewest)
+  %own = mul i64 %number, {8 * ROW_WORDS}
+  %own_row = getelementptr i8, ptr %rows, i64 %own
+  %last = getelementptr i8, ptr %own_row, i64 {8 * SLOT_WORD}
+  store i64 %home_slot, ptr %last
   ret void
 }}
 """
