@@ -31,6 +31,8 @@ CHEAP_TO_EXPLAIN_FLOPS = 2e9
 """A case is explained at once when a float64 pass for each mutant costs at most this much. Counted, not timed:
 a report must not depend on how busy the machine is."""
 
+NO_COUNTERS = "this machine only interprets kernels"
+
 COUNTING_LIMIT_S = 60.0
 """What the pass that counts access patterns may take for a case."""
 
@@ -164,7 +166,9 @@ class Casework:
                     checked[place] = report.model_copy(update=update)
                     self._sink.case_finished(checked[place], place + 1, len(reports))
             else:
-                self._sink.note(f"The access patterns of case {case.name} were not counted: {result.message}")
+                self._sink.note(
+                    f"The access patterns of case {case.name} were not counted: {result.message or NO_COUNTERS}"
+                )
             self.examples.release(case, needed_again=kept)
         return checked
 

@@ -96,6 +96,8 @@ def count_case(
     """
     request = case_request(problem, case, submission, unit.plans[0], lowered, inputs, bench=False, patterns=True)
     result = session.run_case(replace(request, time_limit_s=COUNTING_LIMIT_S))
+    if result.verdict is None and result.counters is None:
+        raise NotCountedError("Nothing can be counted on this machine: its CPU backend only interprets.")
     if result.verdict is not None or result.counters is None:
         raise NotCountedError(
             f"Case {case.name} did not run to its end, so nothing was counted: {result.message}. "
