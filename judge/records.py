@@ -103,7 +103,7 @@ class BankPattern(Record):
 
 
 class InstructionMix(Record):
-    """Instructions of warps by the kind of their work; of the unoptimized code that the CPU backend runs."""
+    """Instructions of warps by the kind of their work. `judge test` runs unoptimized code, `judge stats` optimized."""
 
     memory: int = 0
     floating_point: int = 0
@@ -169,7 +169,6 @@ class LaunchReport(Record):
     grid: tuple[int, int, int] | None = None
     block: tuple[int, int, int] | None = None
     shared_bytes: int | None = None
-    counters: Counters | None = Field(default=None, description="Of this launch; only where patterns were counted.")
 
 
 class Mismatch(Record):
