@@ -84,6 +84,39 @@ class CompileReport(Record):
     kernels: tuple[KernelResources, ...] = ()
 
 
+class LaunchReport(Record):
+    """One launch as it ran: the text of its line and the geometry the planning kernel computed."""
+
+    text: str
+    line: int | None = Field(default=None, description="Line of the @launch comment; null for the default launch.")
+    kernel: str
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    shared_bytes: int | None = None
+
+
+class Mismatch(Record):
+    output: str
+    index: tuple[int, ...]
+    got: float | str = Field(description="A number, or 'nan', 'inf', '-inf'.")
+    want: float | str
+
+
+class ErrorSummary(Record):
+    """How far the outputs are from the float64 reference."""
+
+    max_abs: float | None = None
+    max_rel: float | None = None
+    norm_rel: float | None = Field(default=None, description="||got - want|| / ||want||.")
+    naive_multiple: float | None = Field(
+        default=None, description="max_abs over the max_abs of a plain float32 implementation."
+    )
+    mismatches: int = 0
+    total: int = 0
+    first: Mismatch | None = None
+    pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
+
+
 class AccessPattern(Record):
     """How warps' requests to global memory fall on its 32-byte sectors."""
 
@@ -158,39 +191,6 @@ class Counters(Record):
     shared_writes: BankPattern | None = None
     buffers: dict[str, BufferTraffic] = {}
     lines: tuple[LineCounters, ...] = Field(default=(), description="Only where patterns were counted.")
-
-
-class LaunchReport(Record):
-    """One launch as it ran: the text of its line and the geometry the planning kernel computed."""
-
-    text: str
-    line: int | None = Field(default=None, description="Line of the @launch comment; null for the default launch.")
-    kernel: str
-    grid: tuple[int, int, int] | None = None
-    block: tuple[int, int, int] | None = None
-    shared_bytes: int | None = None
-
-
-class Mismatch(Record):
-    output: str
-    index: tuple[int, ...]
-    got: float | str = Field(description="A number, or 'nan', 'inf', '-inf'.")
-    want: float | str
-
-
-class ErrorSummary(Record):
-    """How far the outputs are from the float64 reference."""
-
-    max_abs: float | None = None
-    max_rel: float | None = None
-    norm_rel: float | None = Field(default=None, description="||got - want|| / ||want||.")
-    naive_multiple: float | None = Field(
-        default=None, description="max_abs over the max_abs of a plain float32 implementation."
-    )
-    mismatches: int = 0
-    total: int = 0
-    first: Mismatch | None = None
-    pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
 
 
 class Timing(Record):
