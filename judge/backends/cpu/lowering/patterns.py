@@ -7,9 +7,7 @@ from judge.backends.cpu.lowering.values import Value
 READ, WRITE, ATOMIC = 0, 1, 2
 
 
-def note_access(
-    lw: Lowering, pointer: Value, spaces: int, width: int, what: int, mask: str | None = None
-) -> None:
+def note_access(lw: Lowering, pointer: Value, spaces: int, width: int, what: int, mask: str | None = None) -> None:
     """Count one access of `width` bytes a lane. what: READ, WRITE or ATOMIC.
 
     mask: the lanes that give an address, where they are not the active ones.
