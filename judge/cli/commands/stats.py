@@ -36,7 +36,10 @@ def stats(
     from judge.statistics import Choice, collect
 
     sink = progress_sink(sys.stderr)
-    statistics = collect(problem, data, file, Choice(case, arch, seed), sink)
+    try:
+        statistics = collect(problem, data, file, Choice(case, arch, seed), sink)
+    finally:
+        sink.clear()
     if format_ is Format.JSON:
         say_json(statistics.model_dump(mode="json"))
     else:

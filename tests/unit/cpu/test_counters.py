@@ -132,6 +132,28 @@ def test_atomics_count_as_writes_and_not_as_conflicts():
     assert found.counters.buffers["out"].writes == AccessPattern(requests=2, sectors=5, ideal_sectors=5)
 
 
+@pytest.mark.parametrize(("pitch", "wavefronts"), [(4, 4), (32, 32), (36, 4)])
+def test_matrix_rows_conflict_by_eights(pitch, wavefronts):
+    """Four matrices of eight rows of 16 bytes. Rows 128 bytes apart all begin in one bank."""
+    body = f"""{SHARED}  unsigned a = (unsigned)__cvta_generic_to_shared(&t[{pitch} * x]), p, q, r, s;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];"
+               : "=r"(p), "=r"(q), "=r"(r), "=r"(s) : "r"(a));
+  out[x] = p + q + r + s;"""
+    assert counted(body).counters.shared_reads == BankPattern(requests=1, wavefronts=wavefronts, ideal_wavefronts=4)
+
+
+def test_asynchronous_copies_read_sectors_and_write_banks():
+    body = """  __shared__ __align__(16) float t[128];
+  unsigned a = (unsigned)__cvta_generic_to_shared(&t[4 * x]);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(a), "l"(in + 8 * x) : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  out[x] = t[x];"""
+    found = counted(body)
+    assert found.counters.buffers["in"].reads == AccessPattern(requests=1, sectors=32, ideal_sectors=16)
+    assert found.counters.shared_writes == BankPattern(requests=1, wavefronts=4, ideal_wavefronts=4)
+
+
 def test_branches_that_part_a_warp():
     """Warp 0 parts at x < 10, warp 1 goes one way; at x < 32 both go one way."""
     found = counted("  if (x < 10) out[x] = 1.f;\n  if (x < 32) out[64 + x] = 2.f;", block=64, debug=True)
