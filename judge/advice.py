@@ -9,7 +9,7 @@ from judge.figures import Advice, LaunchStatistics
 from judge.records import AccessPattern, BufferTraffic, Counters, LineCounters
 from judge.tallies import active_lanes, extra_wavefronts, sectors_per_request, shared_pattern
 
-WEIGHT = 0.05
+WEIGHT = 0.1
 """Share of the case's global traffic from which on a buffer matters."""
 
 MAX_AMPLIFICATION = 1.5
@@ -18,6 +18,9 @@ MAX_EXTRA_WAVEFRONTS = 0.1
 MIN_ACTIVE_LANES = 28.0
 MIN_OCCUPANCY = 0.5
 MAX_FLOPS_RATIO = 1.75
+
+MIN_INTENSITY = 10.0
+"""FLOPs for each byte that the case needs, below which memory sets the time of any GPU and FLOPs are free."""
 
 _FREE = {
     "registers": "hold less in registers at a time, or cap them with __launch_bounds__",
@@ -28,12 +31,17 @@ _FREE = {
 
 
 def advise(
-    launches: Sequence[LaunchStatistics], counters: Counters, lines: Sequence[LineCounters], minimum_flops: int
+    launches: Sequence[LaunchStatistics],
+    counters: Counters,
+    lines: Sequence[LineCounters],
+    *,
+    minimum_bytes: int,
+    minimum_flops: int,
 ) -> tuple[Advice, ...]:
     """counters and lines: of all launches together."""
     found = [entry for launch in launches for entry in _of_launch(launch)]
     ratio = counters.flops / max(1, minimum_flops)
-    if ratio > MAX_FLOPS_RATIO:
+    if ratio > MAX_FLOPS_RATIO and counters.flops >= MIN_INTENSITY * minimum_bytes:
         message = (
             f"{ratio:.2f} times the FLOPs that the case needs: skip work that is masked, thrown away or done alike "
             "by many lanes."

@@ -77,7 +77,7 @@ def collect(problem: Problem, data: bytes, name: str, choice: Choice, sink: Even
         launches=launches,
         counters=counters,
         lines=lines,
-        advice=advise(launches, counters, lines, least_flops),
+        advice=advise(launches, counters, lines, minimum_bytes=least_bytes, minimum_flops=least_flops),
     )
 
 

@@ -34,8 +34,8 @@ def traffic(read=0, distinct=None, reads=(0, 0, 0), writes=(0, 0, 0)):
     )
 
 
-def told(resident=GOOD, block=(64, 1, 1), minimum_flops=100, **changes):
-    """Advice on one launch with these counters."""
+def told(resident=GOOD, block=(64, 1, 1), minimum_bytes=10, **changes):
+    """Advice on one launch with these counters, in a case that needs 100 FLOPs."""
     settings = {"warp_instructions": 100, "thread_instructions": 3200, "flops": 100} | changes
     buffers = settings.get("buffers", {})
     settings["global_bytes_read"] = sum(entry.bytes_read for entry in buffers.values())
@@ -43,7 +43,7 @@ def told(resident=GOOD, block=(64, 1, 1), minimum_flops=100, **changes):
     launch = LaunchStatistics(
         kernel="k", grid=(1, 1, 1), block=block, dynamic_shared_bytes=0, residency=resident, counters=counters
     )
-    return advise((launch,), counters, counters.lines, minimum_flops)
+    return advise((launch,), counters, counters.lines, minimum_bytes=minimum_bytes, minimum_flops=100)
 
 
 def test_good_figures_get_no_advice():
@@ -96,6 +96,10 @@ def test_bank_conflicts():
 def test_more_work_than_the_case_needs():
     [advice] = told(flops=300)
     assert advice.message.startswith("3.00 times the FLOPs")
+
+
+def test_flops_are_free_where_memory_sets_the_time():
+    assert told(flops=300, minimum_bytes=31) == ()
 
 
 def test_a_buffer_that_is_read_over_and_over():
