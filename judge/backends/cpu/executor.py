@@ -58,6 +58,7 @@ from judge.backends.cpu.lowering.layout import (
 from judge.backends.cpu.lowering.memory_ops import is_strong
 from judge.backends.cpu.lowering.runtime_values import PRINT_RECORD_BYTES
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
+from judge.backends.cpu.orders import running_order
 from judge.backends.cpu.traffic import PatternTable, SlotTraffic, merged_shadows, slot_traffic
 from judge.backends.cpu.watching import WatchTable, global_watch, meetings, read_cell, shared_watch
 from judge.records import DiagnosisKind
@@ -262,14 +263,8 @@ class _Launch:
 
     def set_schedule(self, schedule: int, ctas: int) -> None:
         self.cta_fences = np.zeros(ctas if self.talks else 1, dtype=np.uint32)
-        if schedule == 0:
-            return
-        self.cta_order = np.arange(ctas, dtype=np.int64)[::-1].copy()
-        self.warp_order = self.warp_order[::-1].copy()
-        if schedule > 1:
-            generator = np.random.default_rng(schedule)
-            generator.shuffle(self.cta_order)
-            generator.shuffle(self.warp_order)
+        if schedule:
+            self.cta_order, self.warp_order = running_order(schedule, ctas, self.warps)
 
     def may_write(self, slot: int) -> bool:
         if slot in (CONSTANT_SLOT, PARAMETER_SLOT):

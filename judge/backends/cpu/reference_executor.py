@@ -40,10 +40,10 @@ class ReferenceExecutor:
     ) -> LaunchResult:
         """Run one launch; see JitExecutor.run. Raises NotEmulatedError and KeyError as it does.
 
-        It runs in the order of the numbers whatever the schedule, and counts nothing.
+        It counts nothing, access patterns neither.
         """
         limit = int((time_limit_s or 600.0) * INSTRUCTIONS_PER_SECOND)
-        done = run_kernel(module, kernel, grid, block, shared_bytes, arguments, memory, limit)
+        done = run_kernel(module, kernel, grid, block, shared_bytes, arguments, memory, limit, schedule)
         return LaunchResult(
             events=done.events,
             printed=done.printed,
