@@ -15,14 +15,22 @@ from judge.compiler import CPU_ARCH, Target, compile_unit
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
-from judge.records import CaseReport, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport, Timing
 from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
+from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
 from judge.verification.compare import explain_case, judge_case
-from judge.verification.requirements import largest_amplification, needs_patterns, unmet_requirements
+from judge.verification.requirements import (
+    Baseline,
+    largest_amplification,
+    needs_patterns,
+    unmet_patterns,
+    unmet_requirements,
+)
 from judge.verification.telling import is_explained
+from judge.worker.execution import PLANNING_LIMIT_S
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
 from judge.worker.session import Session
@@ -38,6 +46,10 @@ COUNTING_LIMIT_S = 60.0
 
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
+
+
+KILLED_CASES = 2
+"""After so many cases that had to be killed the rest is not run: an endless loop would cost every case's limit."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,8 @@ class Casework:
         self.incident: str | None = None
         self._explaining_flops = 0.0
         self._unexplained: _Unexplained | None = None
+        self._counters: dict[str, Counters | None] = {}
+        self._killed: list[str] = []
 
     def run(
         self,
@@ -100,13 +114,14 @@ class Casework:
         kept: bool = False,
         quiet: bool = False,
     ) -> list[CaseReport]:
-        """Run cases in order; all of them, unless fail_fast.
+        """Run cases in order; all of them, unless fail_fast or two of them ran into their limit or killed the worker.
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
         cases follows. quiet: tell the sink of failures only, because that other run decides.
         """
         reports: list[CaseReport] = []
         self._unexplained = None
+        self._killed = []
         for position, case in enumerate(cases, start=1):
             self._sink.case_started(session.kind, case.name, position, len(cases))
             for coming in cases[position - 1 : position + 1]:  # this one and the next
@@ -121,7 +136,27 @@ class Casework:
                 self._sink.case_finished(report, position, len(cases))
             if failed and fail_fast:
                 break
+            if len(self._killed) == KILLED_CASES and position < len(cases):
+                reports += self._not_run(session, cases[position:])
+                break
         return self._explain_late(reports)
+
+    def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
+        killed = " and ".join(self._killed)
+        self._sink.note(f"{len(cases)} more cases are not run: {killed}. --case NAME runs one alone")
+        reason = f"not run, because {killed}"
+        return [
+            CaseReport(
+                name=case.name,
+                group=case.group.value,
+                verdict=Verdict.NOT_RUN,
+                message=reason,
+                backend=session.kind,
+                parameters=dict(case.parameters),
+                replay=self._replay(case, session.kind, self._schedule_of(session, case)),
+            )
+            for case in cases
+        ]
 
     def _wants_patterns(self, report: CaseReport) -> bool:
         return report.verdict is Verdict.ACCEPTED and needs_patterns(self._problem, self._problem.case(report.name))
@@ -154,13 +189,13 @@ class Casework:
                 continue
             case = self._problem.case(report.name)
             inputs = self.examples.inputs(case)
-            plan = self._plan_of(case)
+            plan = self._plan(case)
             request = case_request(
                 self._problem, case, self._submission, plan, compilation.lowered, inputs, bench=False, patterns=True
             )
             result = session.run_case(replace(request, time_limit_s=max(case.time_limit_s, COUNTING_LIMIT_S)))
             if result.verdict is None and result.counters is not None:
-                unmet = unmet_requirements(self._problem, case, inputs, result.counters, patterns=True)
+                unmet = unmet_patterns(self._problem, case, result.counters)
                 if unmet:
                     update = {"verdict": Verdict.REQUIREMENT_UNMET, "message": unmet[0].message}
                     checked[place] = report.model_copy(update=update)
@@ -171,10 +206,6 @@ class Casework:
                 )
             self.examples.release(case, needed_again=kept)
         return checked
-
-    def _plan_of(self, case: Case) -> Plan:
-        constants = self._problem.constants_of(case)
-        return next(plan for plan in self.unit.plans if plan.constants == constants)
 
     def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
         """When no cheap case told the mistake, the first dear one may cost what it costs."""
@@ -193,28 +224,55 @@ class Casework:
     def _timed(self, session: Session, case: Case) -> bool:
         return case.group is Group.BENCH and session.kind == "cuda"
 
-    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
-        inputs = self.examples.inputs(case)
-        plan = self._plan_of(case)
+    def _execute(
+        self, session: Session, lowered: Mapping[str, str], case: Case, plan: Plan, schedule: int
+    ) -> CaseResult:
         bench = self._timed(session, case)
-        schedule = self._schedule_of(session, case)
+        inputs = self.examples.inputs(case)
         request = case_request(
             self._problem, case, self._submission, plan, lowered, inputs, bench=bench, schedule=schedule
         )
         result = session.run_case(request)
+        self._counters[case.name] = result.counters if result.verdict is None else None
+        return result
+
+    def _plan(self, case: Case) -> Plan:
+        constants = self._problem.constants_of(case)
+        return next(plan for plan in self.unit.plans if plan.constants == constants)
+
+    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
+        inputs = self.examples.inputs(case)
+        plan = self._plan(case)
+        schedule = self._schedule_of(session, case)
+        result = self._execute(session, lowered, case, plan, schedule)
         self.incident = result.incident or self.incident
-        judged = self._judge(case, inputs, result)
+        if _used_up_its_time(case, result):
+            self._killed.append(f"{case.name} used up its time")
+        elif result.fatal:
+            self._killed.append(f"{case.name} ended the worker process")
+
+        def baseline(name: str) -> Counters | None:
+            """Counts of another case, run for them alone where it was not chosen."""
+            if name not in self._counters:
+                other = self._problem.case(name)
+                self._execute(session, lowered, other, self._plan(other), 0)
+            return self._counters[name]
+
+        judged = self._judge(case, inputs, result, baseline)
         if schedule and judged.verdict is Verdict.WRONG_ANSWER:
-            in_order = session.run_case(replace(request, schedule=0))
+            in_order = self._execute(session, lowered, case, plan, 0)
             if self._is_right(case, inputs, in_order):
                 cause = order_dependence(schedule)
                 judged = replace(judged, message=cause.message, diagnoses=(cause, *judged.diagnoses))
         counters = result.counters
+        place = refused_at(judged.message, self._submission) if result.verdict is not None else None
         return CaseReport(
             name=case.name,
             group=case.group.value,
             verdict=judged.verdict,
             message=judged.message,
+            line=place[0] if place else None,
+            column=place[1] if place else None,
             backend=session.kind,
             parameters=dict(case.parameters),
             seconds=result.seconds,
@@ -244,7 +302,7 @@ class Casework:
         judgement = judge_case(self._problem, case, inputs, outputs, expected.reference, expected.naive, explain=False)
         return judgement.verdict is Verdict.ACCEPTED
 
-    def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> _Judged:
+    def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult, baseline: Baseline) -> _Judged:
         """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
         if not result.outputs:
             verdict = result.verdict or Verdict.JUDGE_ERROR
@@ -272,7 +330,7 @@ class Casework:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
         if judgement.verdict is Verdict.ACCEPTED and result.counters is not None:
-            unmet = unmet_requirements(self._problem, case, inputs, result.counters)
+            unmet = unmet_requirements(self._problem, case, inputs, result.counters, baseline)
             if unmet:
                 return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
         return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)
@@ -314,3 +372,15 @@ class Casework:
         if schedule or self._schedule is not None:
             words += ["--schedule", str(schedule)]
         return shlex.join(words)
+
+
+def _used_up_its_time(case: Case, result: CaseResult) -> bool:
+    """A launch refused for its size is a time limit too, but costs no time; a launch line may hang as well.
+
+    A kernel that never ends may have been caught at something worse on the way, a race it spins on say.
+    """
+    if result.verdict is Verdict.TIME_LIMIT:
+        return bool(result.launches) or result.fatal
+    if result.verdict is Verdict.LAUNCH_ERROR:
+        return result.seconds >= PLANNING_LIMIT_S
+    return result.verdict is Verdict.UNDEFINED_BEHAVIOR and result.seconds >= case.time_limit_s

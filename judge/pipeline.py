@@ -10,10 +10,10 @@ One of the three borders of the product: whatever goes wrong in our own code bel
 judge_error with an incident id, never the learner's verdict.
 """
 
-import difflib
 import hashlib
 import os
 import re
+import shlex
 import time
 import traceback
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
 from judge.compiler import CPU_ARCH, Compilation, Target, compile_unit
-from judge.errors import JudgeError, NothingToDoError, SubmissionError, UsageError
+from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.gpu import gpu_present
@@ -40,34 +40,20 @@ from judge.records import (
     Report,
     SubmissionReport,
 )
+from judge.selection import Options, choose_cases
 from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
-from judge.verification.telling import told_case
+from judge.verification.requirements import baseline_names
+from judge.verification.telling import failed_cases, hint_for, told_case
 from judge.worker.incidents import record_incident
 from judge.worker.session import Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
 
-
-@dataclass(frozen=True)
-class Options:
-    """How to judge.
-
-    cases: names of the only cases to run; empty means all of the group.
-    group: "all", "sample" or "bench". seed: None draws one.
-    schedule: order of blocks and warps on the CPU, 0 as numbered, 1 backwards, else shuffled by it; None
-    lets the seed choose one for every second hidden case.
-    """
-
-    backend: Literal["auto", "cpu", "cuda"] = "auto"
-    cases: tuple[str, ...] = ()
-    group: Literal["all", "sample", "bench"] = "all"
-    seed: int | None = None
-    fail_fast: bool = False
-    schedule: int | None = None
+RESOURCES_ARCH = "sm_90"
 
 
 def judge_submission(
@@ -89,24 +75,6 @@ def judge_submission(
         report = judging.report(Verdict.JUDGE_ERROR, message, incident=incident)
     sink.finished(report)
     return report
-
-
-def choose_cases(problem: Problem, options: Options) -> tuple[Case, ...]:
-    """The cases the options name, in the problem's order.
-
-    Raises UsageError for a name the problem does not have.
-    """
-    known = [case.name for case in problem.cases]
-    for wanted in options.cases:
-        if wanted not in known:
-            close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
-            advice = f"Did you mean {close[0]}?" if close else f"Its cases: {', '.join(known)}."
-            raise UsageError(f"{problem.id} has no case {wanted!r}. {advice}")
-    if options.cases:
-        return tuple(case for case in problem.cases if case.name in options.cases)
-    if options.group == "all":
-        return problem.cases
-    return tuple(case for case in problem.cases if case.group == options.group)
 
 
 @dataclass
@@ -161,14 +129,21 @@ class _Judging:
                 session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
                     return self._conclude()
+                if self.options.resources and not on_cuda:
+                    self._measure_resources(unit)
             if on_cuda:
                 session = stack.enter_context(Session("cuda", workers["cuda"], self.start))
                 self._judge_on_cuda(casework, session, on_cuda)
             return self._conclude()
 
     def _divide(self, chosen: Sequence[Case]) -> tuple[list[Case], list[Case]]:
-        """The cases of each backend. Raises NothingToDoError when no backend is left for any."""
+        """The cases of each backend.
+
+        Raises NothingToDoError when no backend is left for any, MachineError when a GPU is asked for without one.
+        """
         backend = self.options.backend
+        if backend == "cuda" and not gpu_present():
+            raise MachineError("No NVIDIA GPU on this machine. Use --backend cpu, which needs none.")
         gpu = backend == "cuda" or (backend == "auto" and gpu_present())
         on_cpu = [case for case in chosen if case.cpu] if backend != "cuda" else []
         on_cuda = list(chosen) if gpu else []
@@ -179,7 +154,9 @@ class _Judging:
 
     def _unit(self, *groups: Iterable[Case]) -> TranslationUnit:
         assert self.submission is not None
-        sets = dict.fromkeys(self.problem.constants_of(case) for group in groups for case in group)
+        chosen = [case for group in groups for case in group]
+        baselines = [self.problem.case(name) for name in baseline_names(self.problem, chosen)]
+        sets = dict.fromkeys(self.problem.constants_of(case) for case in (*chosen, *baselines))
         return build_unit(self.submission, self.problem, tuple(sets))
 
     def _compile(self, backend: Backend, unit: TranslationUnit, target: Target) -> Compilation:
@@ -192,6 +169,7 @@ class _Judging:
             log=compilation.log,
             errors=compilation.messages,
             kernels=compilation.kernels,
+            kernels_arch=target.arch if compilation.kernels else None,
         )
         # The resources a reader wants are those of a cubin; a PTX compilation knows none.
         self.compile = report if report.kernels or not self.compile.kernels else self.compile
@@ -221,6 +199,16 @@ class _Judging:
         self.cases.extend(reports)
         self.incident = casework.incident
         return not self.options.fail_fast or _all_accepted(reports)
+
+    def _measure_resources(self, unit: TranslationUnit) -> None:
+        """Registers and the like need the optimized cubin, not the device. They never touch the verdict."""
+        self.sink.compiling("cuda")
+        compilation = compile_unit(unit, Target("cubin", RESOURCES_ARCH, "optimized"))
+        if not compilation.ok:
+            self.sink.note(f"No resources of the kernels: they do not compile for {RESOURCES_ARCH}")
+        self.compile = self.compile.model_copy(
+            update={"kernels": compilation.kernels, "kernels_arch": RESOURCES_ARCH if compilation.kernels else None}
+        )
 
     def _judge_on_cuda(self, casework: Casework, session: Session, cases: list[Case]) -> None:
         try:
@@ -286,22 +274,25 @@ class _Judging:
             )
         verdict = Verdict.worst([case.verdict for case in self.cases])
         if verdict is Verdict.ACCEPTED:
-            return self.report(verdict, self._accepted_sentence())
+            return self._accepted()
         told = told_case(self.cases, verdict)
         assert told is not None
-        failed = sum(case.verdict is not Verdict.ACCEPTED for case in self.cases)
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
-        if failed > 1:
-            message += f" ({failed} of {len(self.cases)} cases not accepted)"
-        hint = next((d.hint for d in told.diagnoses if d.hint and not d.warning), verdict.text.next_step)
-        return self.report(verdict, message, hint=hint, replay=told.replay)
+        message += failed_cases(self.cases)
+        return self.report(verdict, message, hint=hint_for(told, verdict), replay=told.replay)
 
-    def _accepted_sentence(self) -> str:
+    def _accepted(self) -> Report:
         counts = [
             f"{sum(case.backend == backend.kind for case in self.cases)} on {_place(backend)}"
             for backend in self.backends
         ]
-        return f"All cases right: {', '.join(counts)}."
+        if not self.options.cases and self.options.group == "all":
+            return self.report(Verdict.ACCEPTED, f"All cases right: {', '.join(counts)}.")
+        whole = len(self._divide(self.problem.cases)[0] or self.problem.cases)
+        message = f"Right, but only a part of the {whole} cases was run: {', '.join(counts)}."
+        backend = "" if self.options.backend == "auto" else f" --backend {self.options.backend}"
+        again = f"judge test {shlex.quote(self.name)} --problem {self.problem.id}{backend}"
+        return self.report(Verdict.ACCEPTED, message, hint=f"Run all cases: {again}")
 
     def report(
         self,

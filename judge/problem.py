@@ -128,32 +128,47 @@ class Mutant:
     """A typical mistake as a float64 function with the sentence that explains it to a learner.
 
     compute takes the case and its inputs and returns every output. applies says whether the mistake
-    shows in a case at all (a wrong KV head needs more than one); None means always.
+    shows in a case at all (a wrong KV head needs more than one); None means always. fix: what to do, the hint.
     """
 
     id: str
     sentence: str
     compute: Callable[[Case, Arrays], dict[str, Array]]
     applies: Callable[[Case], bool] | None = None
+    fix: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do about it: the fix, where it has none what follows the colon of the sentence, or all of it."""
+        advice = self.fix or self.sentence.partition(": ")[2] or self.sentence
+        return advice[0].upper() + advice[1:]
 
 
 @dataclass(frozen=True)
 class Requirement:
     """A bound on a counter of the CPU backend, checked on cases where `applies` holds.
 
-    counter: "read_amplification" (of each buffer in `buffers`), "flops_ratio" or "bytes_ratio" (of the
-    whole case, over the least the case needs), and three that are counted in a pass of their own, in
-    optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and writes apart),
-    "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes" (share of the lanes
-    of executed warp instructions that take no part, 0 to 1).
+    counter: "read_amplification" (of each buffer in `buffers`), "flops_ratio" or "bytes_ratio" (of
+    the whole case, over the least the case needs), "flops_over_baseline" (of the whole case, over
+    what the same submission does in the case called `baseline`), and three that are counted in a pass
+    of their own, in optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and
+    writes apart), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes"
+    (share of the lanes of executed warp instructions that take no part, 0 to 1).
     """
 
     counter: Literal[
-        "read_amplification", "flops_ratio", "bytes_ratio", "sectors_per_request", "bank_conflicts", "idle_lanes"
+        "read_amplification",
+        "flops_ratio",
+        "bytes_ratio",
+        "flops_over_baseline",
+        "sectors_per_request",
+        "bank_conflicts",
+        "idle_lanes",
     ]
     limit: float
     sentence: str
     buffers: tuple[str, ...] = ()
+    baseline: str = ""
     applies: Callable[[Case], bool] | None = None
 
     @property

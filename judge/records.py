@@ -82,6 +82,7 @@ class CompileReport(Record):
     log: str = ""
     errors: tuple[CompileMessage, ...] = ()
     kernels: tuple[KernelResources, ...] = ()
+    kernels_arch: str | None = Field(default=None, description="What the cubin of these resources was made for.")
 
 
 class LaunchReport(Record):
@@ -211,6 +212,8 @@ class CaseReport(Record):
     group: Literal["sample", "hidden", "bench"]
     verdict: Verdict
     message: str = ""
+    line: int | None = Field(default=None, description="Launch or workspace line the message is about, 1-based.")
+    column: int | None = Field(default=None, description="Column of the refused part of that line, 1-based.")
     backend: Literal["cpu", "cuda"]
     parameters: dict[str, int | float | bool] = {}
     seconds: float = 0.0

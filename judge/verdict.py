@@ -29,6 +29,7 @@ class Verdict(StrEnum):
     RUNTIME_ERROR = "runtime_error"
     TIME_LIMIT = "time_limit"
     MEMORY_LIMIT = "memory_limit"
+    NOT_RUN = "not_run"
     CANCELLED = "cancelled"
     JUDGE_ERROR = "judge_error"
 
@@ -97,6 +98,11 @@ _TEXTS = {
         "The submission needs more memory than the problem allows.",
         "Make workspaces and per-thread arrays smaller.",
     ),
+    Verdict.NOT_RUN: VerdictText(
+        "NOT RUN",
+        "The case was left out, because others before it had to be killed.",
+        "Mend the cases that were run; --case NAME runs this one alone.",
+    ),
     Verdict.CANCELLED: VerdictText(
         "CANCELLED",
         "Judging was stopped before it finished.",
@@ -112,6 +118,7 @@ _TEXTS = {
 _EXIT_CODES = {
     Verdict.ACCEPTED: 0,
     Verdict.COMPILE_ERROR: 4,
+    Verdict.LAUNCH_ERROR: 4,
     Verdict.JUDGE_ERROR: 3,
     Verdict.CANCELLED: 130,
 }
@@ -128,5 +135,6 @@ _SEVERITY = [
     Verdict.MEMORY_LIMIT,
     Verdict.WRONG_ANSWER,
     Verdict.REQUIREMENT_UNMET,
+    Verdict.NOT_RUN,
     Verdict.ACCEPTED,
 ]

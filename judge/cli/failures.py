@@ -1,6 +1,7 @@
 """The process border of the command line: what an exception is to the user, and its exit code."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     json_wanted = _wants_json(arguments)
     if isinstance(error, typer.TyperException):
         # Typer raises it for the command line only: an unknown command or option, a bad value.
-        return _tell(Exit.USAGE, "usage", error.format_message(), json_wanted, _usage_advice(error))
+        return _tell(Exit.USAGE, "usage", _plain(error.format_message()), json_wanted, _usage_advice(error))
     if isinstance(error, SubmissionError):
         place = "".join(f"{part}:" for part in (error.line, error.column) if part is not None)
         return _tell(Exit.COMPILE_ERROR, "submission", f"{place} {error}".strip(), json_wanted)
@@ -62,6 +63,21 @@ def _tell_incident(error: BaseException, arguments: Sequence[str], json_wanted: 
         f"`{program_name()} --debug ...` shows them at once."
     )
     return _tell(Exit.JUDGE_OR_MACHINE, "judge", message, json_wanted, advice)
+
+
+_VALIDATION_WORDS = (
+    (r"Value error, ", ""),
+    (r"Input should be greater than or equal to (-?\d+)$", r"must be at least \1."),
+    (r"Input should be less than or equal to (-?\d+)$", r"must be at most \1."),
+    (r"Input should be a valid integer.*$", "must be a whole number."),
+)
+
+
+def _plain(message: str) -> str:
+    """Typer's words for a bad value without those of the library that found it."""
+    for words, plain in _VALIDATION_WORDS:
+        message = re.sub(words, plain, message)
+    return message
 
 
 def _usage_advice(error: typer.TyperException) -> str:

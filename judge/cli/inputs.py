@@ -66,9 +66,15 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
             if candidate in known:
                 return candidate
     raise UsageError(
-        f"Which problem is {name} for? Add --problem ID, or put `// problem: ID` in its first line. "
-        f"Known problems: {', '.join(known)}."
+        f"Which problem is {name} for? Add --problem ID, or put a line `// problem: ID` among its first "
+        f"{HEADER_LINES}. Known problems: {', '.join(known)}."
     )
+
+
+def other_problem_of(data: bytes, problem_id: str) -> tuple[int, str] | None:
+    """Line and id of a header line that names another problem than the chosen one."""
+    header = _from_header(data)
+    return header if header is not None and header[1] != problem_id else None
 
 
 def _from_header(data: bytes) -> tuple[int, str] | None:

@@ -2,15 +2,19 @@
 
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 
 def program_name() -> str:
-    """`judge`, or `python practice/judge.py` as seen from the current folder."""
+    """`judge` where the shell finds it; else its path, or `python practice/judge.py`, as seen from here."""
     script = Path(sys.argv[0])
     if script.name != "judge.py":
-        return "judge"
+        found = shutil.which("judge")
+        if not script.is_file() or (found is not None and Path(found).samefile(script)):
+            return "judge"
+        return shlex.quote(os.path.relpath(script))
     # The checkout's script is told by the path that works from here.
     return f"python {shlex.quote(os.path.relpath(script))}"
 

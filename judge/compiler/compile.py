@@ -16,12 +16,14 @@ from judge.compiler.boxed import Answer, Box
 from judge.compiler.cache import DiskCache, default_folder
 from judge.compiler.headers import HeaderSet, headers_for
 from judge.compiler.log import clean_log, limit_message
+from judge.compiler.printing import printed_log
 from judge.compiler.resources import has_kernel, kernel_resources
-from judge.compiler.statics import MAX_STATIC_BYTES, static_bytes
+from judge.compiler.statics import MAX_STATIC_BYTES, shared_arrays, static_bytes
 from judge.compiler.target import Target
 from judge.compiler.versions import toolkit_version
 from judge.records import CompileMessage, KernelResources
 from judge.submission.unit import TranslationUnit
+from judge.worker.plan import MAX_STATIC_SHARED_BYTES
 
 _FORMAT = "module 1"
 
@@ -74,9 +76,13 @@ def _compilation(unit: TranslationUnit, target: Target, answer: Answer, seconds:
     clean = clean_log(answer.log, unit, failed=failed)
     if failed:
         return Compilation(False, b"", {}, clean.text, clean.messages, seconds, cached, ())
-    refused = _not_kernels(unit, target, answer) or _too_much_static_memory(target, answer)
+    refused = (
+        _not_kernels(unit, target, answer)
+        or _too_much_static_memory(target, answer)
+        or _too_much_shared_memory(unit, target, answer)
+    )
     if refused:
-        log = "".join(f"{unit.submission.name}: error: {message.message}\n" for message in refused)
+        log = printed_log(refused, [()] * len(refused), unit.submission.name, unit.submission.source, more=False)
         return Compilation(False, b"", {}, log, refused, seconds, cached, ())
     kernels: tuple[KernelResources, ...] = ()
     if target.kind == "cubin":
@@ -110,6 +116,26 @@ def _too_much_static_memory(target: Target, answer: Answer) -> tuple[CompileMess
             f"{MAX_STATIC_BYTES} are allowed. Use a @workspace for large arrays"
         ),
     )
+
+
+def _too_much_shared_memory(unit: TranslationUnit, target: Target, answer: Answer) -> tuple[CompileMessage, ...]:
+    """Kernels whose `__shared__` arrays no device takes; ptxas says the same of a cubin."""
+    if target.kind != "ptx":
+        return ()
+    messages = []
+    for name, symbol in answer.lowered.items():
+        size = shared_arrays(answer.image, symbol)
+        if size <= MAX_STATIC_SHARED_BYTES:
+            continue
+        definition = unit.submission.definition(name.partition("<")[0].strip())
+        messages.append(
+            CompileMessage(
+                line=definition.line if definition else None,
+                message=f"the __shared__ arrays of {name} take {size} bytes, at most {MAX_STATIC_SHARED_BYTES} are "
+                "allowed. Make them smaller, or use extern __shared__ and the launch's shared bytes for more",
+            )
+        )
+    return tuple(messages)
 
 
 def _key(unit: TranslationUnit, target: Target, headers: HeaderSet) -> str | None:

@@ -22,6 +22,9 @@ MAX_CONTEXT = 6
 
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
 _COUNTS = re.compile(r"judge_plan_takes=(-?\d+), judge_plan_given=(\d+)\].*?of judge-plan-(\d+)", re.DOTALL)
+_NARROWED = re.compile(
+    r"judge_plan_argument=(\d+), judge_plan_from=([^,\]]+), judge_plan_to=([^,\]]+)\].*?of judge-plan-(\d+)", re.DOTALL
+)
 _PARAMETER_TYPE = re.compile(r'"judge_plan_parameter<.*?>::type" \(aka "([^"]*)"\)')
 _CONVERSION = re.compile(r"cannot be used to initialize|no suitable (?:user-defined )?con(?:version|structor)")
 _NO_MARK = re.compile(r"A (function|namespace scope variable) without (?:execution|memory) space annotations")
@@ -75,6 +78,8 @@ class _Cleaner:
         self._context: list[tuple[str, ...]] = []
         self._seen: set[tuple[int | None, int | None, str]] = set()
         self._counted: dict[int, tuple[int, int]] = {}
+        self._narrowed: dict[tuple[int, int], tuple[str, str]] = {}
+        self._launch_told: set[tuple[int, int]] = set()
         self._kernel_errors: set[int] = set()
         self._kernel_told: set[int] = set()
         self._unfinished = any(one.severity == "error" and one.file == END_FILE for one in diagnostics)
@@ -93,7 +98,9 @@ class _Cleaner:
             self._take(diagnostic)
             previous_kept = len(self._messages) > before
         self._argument_counts()
+        self._narrowings()
         self._last_resort()
+        self._drop_what_errors_cause()
         return self._messages, self._context
 
     def _unclosed(self) -> None:
@@ -130,6 +137,8 @@ class _Cleaner:
             text = " ".join((diagnostic.message, *diagnostic.context))
             for takes, given, launch in _COUNTS.findall(text):
                 self._counted.setdefault(int(launch), (int(takes), int(given)))
+            for argument, given, taken, launch in _NARROWED.findall(text):
+                self._narrowed[int(launch), int(argument)] = (_plain_type(given), _plain_type(taken))
             if diagnostic.severity != "error":
                 continue
             if diagnostic.file.startswith(f"{PLAN_FILE}-") and "instance of" in diagnostic.message:
@@ -232,6 +241,9 @@ class _Cleaner:
             if undefined:
                 message += self._suggestion(undefined.group(1))
             message = f"{part} of {line.kernel_name}: {message}"
+            if (launch, where) in self._launch_told:
+                return  # an argument is compiled twice; its first error is the one that counts
+            self._launch_told.add((launch, where))
         self._launch_error(launch, message, diagnostic.column or where)
 
     def _counts_wrong(self, launch: int) -> bool:
@@ -290,6 +302,36 @@ class _Cleaner:
             count = f"{takes} argument{'s' if takes != 1 else ''}"
             self._launch_error(launch, f"{line.kernel_name} takes {count}, {source} gives {given}", place)
 
+    def _narrowings(self) -> None:
+        """Scalars in the wrong order: C++ would turn one into the other without a word."""
+        for (launch, argument), (given, taken) in sorted(self._narrowed.items()):
+            line = self._submission.launches[launch]
+            if self._counts_wrong(launch) or argument >= len(line.arguments):
+                continue
+            expression = line.arguments[argument]
+            definition = self._submission.definition(line.kernel_name)
+            named = definition.parameters[argument] if definition and argument < len(definition.parameters) else ""
+            cast = f"{expression.text} != 0" if taken == "bool" else f"{taken}({expression.text})"
+            self._launch_error(
+                launch,
+                f"argument {argument + 1} of {line.kernel_name}: {given} `{expression.text}` becomes {taken}"
+                + (f" `{named}`" if named else "")
+                + f". Are two arguments in each other's place? Where it is meant, write {cast}",
+                expression.column,
+            )
+
+    def _drop_what_errors_cause(self) -> None:
+        """A kernel that no launch reaches is never instantiated, so what it uses looks unused."""
+        if not any(message.severity == "error" for message in self._messages):
+            return
+        kept = [
+            (message, context)
+            for message, context in zip(self._messages, self._context, strict=True)
+            if not (message.severity == "warning" and "never referenced" in message.message)
+        ]
+        self._messages[:] = [message for message, _ in kept]
+        self._context[:] = [context for _, context in kept]
+
     def _about_assembly(self, diagnostic: Diagnostic) -> None:
         """ptxas knows no source line; an instruction it names is looked for in the source's asm."""
         message = diagnostic.message
@@ -329,7 +371,7 @@ class _Cleaner:
         line = self._submission.launches[launch]
         if line.line is None:
             message = (
-                f"the problem's default launch does not fit this file: {message}. "
+                f"the problem's default launch does not fit this file: {message}{'' if message.endswith('?') else '.'} "
                 f"The default is {line.text}; give your own: // @launch KERNEL<<<GRID, BLOCK>>>(ARGUMENTS)"
             )
             self._add(None, None, message, "error")
@@ -358,6 +400,11 @@ class _Cleaner:
 def _place(text: str, at: int) -> tuple[int, int]:
     """1-based line and column of a place in a text."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _plain_type(name: str) -> str:
+    """The type without const and reference."""
+    return name.replace("const ", "").rstrip("& ").replace("__nv_bool", "bool")
 
 
 def _within(column: int | None, expression: Expression) -> bool:

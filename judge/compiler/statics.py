@@ -16,6 +16,24 @@ _TYPE = re.compile(rb"\.[bsuf](8|16|32|64|128)\b")
 _EXTENT = re.compile(rb"\[(\d+)\]")
 
 
+def shared_arrays(image: bytes, symbol: str) -> int:
+    """Bytes of the `__shared__` arrays that a kernel of a PTX image declares in its own body.
+
+    symbol: the kernel's mangled name; the compiler builds the names of its local statics from it.
+    """
+    if not symbol.startswith("_Z"):
+        return 0
+    own = rf"^[ \t]*\.shared\b[^=;{{\n]*?\b_ZZ{re.escape(symbol[2:])}E[^;\n]*".encode()
+    total = 0
+    for match in re.finditer(own, image, re.MULTILINE):
+        element = _TYPE.search(match[0])
+        size = int(element[1]) // 8 if element else 8
+        for extent in _EXTENT.findall(match[0]):
+            size *= int(extent)
+        total += size
+    return total
+
+
 def static_bytes(image: bytes, kind: str) -> int:
     """kind: "ptx" or "cubin"."""
     if kind == "cubin":

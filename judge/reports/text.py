@@ -6,17 +6,18 @@ it is shown. Words carry the meaning; color repeats it.
 
 from collections.abc import Callable, Sequence
 
-from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, LaunchReport, Report
+from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, ErrorSummary, LaunchReport, Report
 from judge.reports.style import Style, inert
 from judge.reports.tables import Column, render_table
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
-from judge.verification.numbers import show_number
-from judge.verification.telling import told_case
+from judge.verification.numbers import show_number, show_parameters
+from judge.verification.telling import diagnoses_to_tell, hint_for, told_case
 
 MAX_DIAGNOSES = 3
 MAX_COMPILE_MESSAGES = 10
 MAX_PRINTED_LINES = 20
+MAX_PRINTED_CASES = 3
 MAX_ROWS = 10
 
 
@@ -26,22 +27,24 @@ def render_text(
     *,
     source: str | None = None,
     verbose: bool = False,
+    brief: bool = False,
     as_typed: Callable[[str], str] = str,
 ) -> str:
     """The report as text with a final newline.
 
-    source: the submission, for the source lines of compile messages. verbose: every case and the
-    compiler's log. as_typed: puts `judge COMMAND` the way the user calls it.
+    source: the submission, for the source lines of compile messages. verbose: every case and the resources of
+    kernels. brief: only the first compile message, where the rest follows from one mistake. as_typed: puts
+    `judge COMMAND` the way the user calls it.
     """
     told = _told(report)
     parts = [
         _headline(report, style),
-        _compile_section(report, style, source),
-        _case_section(report, told, style),
+        _compile_section(report, style, source, as_typed, 1 if brief else MAX_COMPILE_MESSAGES),
+        _case_section(report, told, style, source),
         _hint_section(report, told, style, as_typed),
         _cases_section(report, style, verbose=verbose),
         _resources_section(report, style) if verbose else "",
-        _printed_section(told, style),
+        _printed_section(report, told, style, verbose=verbose),
         _footer(report, style),
     ]
     return "\n".join(part for part in parts if part)
@@ -50,7 +53,8 @@ def render_text(
 def verdict_color(verdict: Verdict) -> str:
     if verdict is Verdict.ACCEPTED:
         return "green"
-    return "yellow" if verdict in {Verdict.REQUIREMENT_UNMET, Verdict.CANCELLED, Verdict.JUDGE_ERROR} else "red"
+    mild = {Verdict.REQUIREMENT_UNMET, Verdict.NOT_RUN, Verdict.CANCELLED, Verdict.JUDGE_ERROR}
+    return "yellow" if verdict in mild else "red"
 
 
 def _headline(report: Report, style: Style) -> str:
@@ -78,19 +82,25 @@ def _is_detailed_below(report: Report) -> bool:
         return True
     if told is None:
         return False
+    if told.column is not None:
+        return True
     wrong_values = told.error is not None and told.error.mismatches > 0
     return wrong_values or any(diagnosis.message in report.message for diagnosis in told.diagnoses)
 
 
-def _compile_section(report: Report, style: Style, source: str | None) -> str:
+def _compile_section(
+    report: Report, style: Style, source: str | None, as_typed: Callable[[str], str], most: int
+) -> str:
     messages = report.compile.errors
     if not messages:
         log = inert(report.compile.log).strip()
         return f"{_indent(log)}\n" if log and not report.compile.ok else ""
     source_lines = [] if source is None else source.splitlines()
-    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in messages[:MAX_COMPILE_MESSAGES]]
-    if len(messages) > MAX_COMPILE_MESSAGES:
-        shown.append(f"  and {len(messages) - MAX_COMPILE_MESSAGES} more messages")
+    # Only the judge's own words name a command; they have no place in the file.
+    worded = [m if m.line is not None else m.model_copy(update={"message": as_typed(m.message)}) for m in messages]
+    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in worded[:most]]
+    if len(messages) > most:
+        shown.append(f"  and {_count(len(messages) - most, 'more message')}")
     return "\n".join(shown) + "\n"
 
 
@@ -113,7 +123,7 @@ def _source_excerpt(line: int, text: str, column: int | None, style: Style) -> l
     return excerpt
 
 
-def _case_section(report: Report, told: CaseReport | None, style: Style) -> str:
+def _case_section(report: Report, told: CaseReport | None, style: Style, source: str | None) -> str:
     if told is None:
         warnings = [d for case in report.cases for d in case.diagnoses if d.warning]
         return "\n".join(_diagnosis(d, style) for d in warnings[:MAX_DIAGNOSES])
@@ -122,35 +132,44 @@ def _case_section(report: Report, told: CaseReport | None, style: Style) -> str:
         rows.append(("Order", f"blocks and warps {describe_schedule(told.schedule)}"))
     error = told.error
     if error is not None and error.mismatches:
-        share = error.mismatches / max(1, error.total)
-        rows.append(("Wrong", f"{error.mismatches} of {error.total} elements ({share:.1%})"))
+        rows.append(("Wrong", f"{error.mismatches} of {_count(error.total, 'element')} ({_share(error)})"))
         if error.pattern:
             rows.append(("Where", error.pattern))
         if error.first is not None:
             where = f"{error.first.output}[{', '.join(map(str, error.first.index))}]"
             values = f"got {show_number(error.first.got)}, want {show_number(error.first.want)}"
             rows.append(("First", f"{where}: {values}"))
-    elif told.message and told.message not in report.message:
+    elif told.message and told.message not in report.message and told.column is None:
         rows.append(("What", told.message))
-    if told.verdict is Verdict.LAUNCH_ERROR:
+    if told.verdict is Verdict.LAUNCH_ERROR and told.line is None:
         rows += [("Launch", _launch(launch)) for launch in told.launches]
     width = max(len(name) for name, _ in rows)
     text = [style.wrap(f"{name:<{width}}  {inert(value)}", hang=width + 2) for name, value in rows]
-    ordered = sorted(told.diagnoses, key=lambda d: d.warning)
+    if told.column is not None:
+        refused = CompileMessage(line=told.line, column=told.column, message=told.message.partition(": ")[2])
+        lines = [] if source is None else source.splitlines()
+        text += ["", _compile_message(refused, report.submission.name, lines, style)]
+    ordered = diagnoses_to_tell(told)
     text += ["", *(_diagnosis(d, style) for d in ordered[:MAX_DIAGNOSES])] if ordered else [""]
     if len(ordered) > MAX_DIAGNOSES:
-        text.append(f"  and {len(ordered) - MAX_DIAGNOSES} more diagnoses\n")
+        text.append(f"  and {_count(len(ordered) - MAX_DIAGNOSES, 'more diagnosis', 'more diagnoses')}\n")
     return "\n".join(text)
 
 
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _share(error: ErrorSummary) -> str:
+    """The share of wrong elements; never rounded to all or to none where it is not."""
+    if error.mismatches == error.total:
+        return "all"
+    share = 100 * error.mismatches / error.total
+    return "under 0.1%" if share < 0.1 else f"{min(share, 99.9):.1f}%"
+
+
 def _parameters(case: CaseReport) -> str:
-    return ", ".join(f"{name} {_scalar(value)}" for name, value in case.parameters.items()) or case.group
-
-
-def _scalar(value: int | float | bool) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return show_parameters(case.parameters) or case.group
 
 
 def _launch(launch: LaunchReport) -> str:
@@ -195,19 +214,18 @@ def _index(index: tuple[int, ...] | None) -> str:
 
 def _hint_section(report: Report, told: CaseReport | None, style: Style, as_typed: Callable[[str], str]) -> str:
     word = "Next" if report.verdict is Verdict.ACCEPTED else "Hint"
-    lines = [style.wrap(f"{word:<8}{inert(as_typed(_hint(report, told)))}", hang=8)]
+    hint = _hint(report, told)
+    shown = f"{word:<8}{inert(as_typed(hint))}"
+    # A command is there to be copied, so its line is never wrapped.
+    lines = [f"  {shown}" if ": judge " in hint else style.wrap(shown, hang=8)]
     replay = report.replay or (told.replay if told else None)
     if replay and report.verdict is not Verdict.ACCEPTED:
-        # Never wrapped: it is there to be copied.
         lines.append(f"  Replay  {inert(as_typed(replay))}")
     return "\n".join(lines) + "\n"
 
 
 def _hint(report: Report, told: CaseReport | None) -> str:
-    if report.hint:
-        return report.hint
-    hints = [d.hint for d in told.diagnoses if d.hint and not d.warning] if told else []
-    return hints[0] if hints else report.verdict.text.next_step
+    return report.hint or hint_for(told, report.verdict)
 
 
 def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
@@ -219,7 +237,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("case", lambda c: c.name),
         Column("verdict", lambda c: c.verdict.label.lower(), paint=lambda c: (verdict_color(c.verdict),)),
         Column("on", lambda c: c.backend if len(backends) > 1 else None),
-        Column("time", lambda c: f"{c.seconds:.2f} s", right=True),
+        Column("took", lambda c: f"{c.seconds:.2f} s" if c.verdict is not Verdict.NOT_RUN else None, right=True),
         Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
         Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
         Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
@@ -233,14 +251,20 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         ),
         Column("", lambda c: "noisy" if c.timing and c.timing.noisy else None),
     ]
-    passed = sum(case.verdict is Verdict.ACCEPTED for case in report.cases)
-    rest = "" if len(shown) == len(report.cases) else "; --verbose shows every case"
-    return f"{render_table(shown, columns, style)}  {passed} of {len(report.cases)} cases accepted{rest}\n"
+    passed, not_run = (sum(c.verdict is v for c in report.cases) for v in (Verdict.ACCEPTED, Verdict.NOT_RUN))
+    failed = len(report.cases) - passed - not_run
+    parts = [f"{passed} of {_count(len(report.cases), 'case')} accepted"]
+    if len(shown) < failed:
+        parts[0] += f", {len(shown)} of {failed} that failed shown"
+    if not_run:
+        parts[0] += f", {not_run} not run because two before them had to be killed"
+    parts += [] if len(shown) == len(report.cases) else ["--verbose shows every case"]
+    return f"{render_table(shown, columns, style)}{style.wrap('; '.join(parts))}\n"
 
 
 def _cases_to_show(report: Report) -> Sequence[CaseReport]:
     """The rows a reader needs: what failed, else the samples and what was timed. The verdict must stay in view."""
-    failed = [case for case in report.cases if case.verdict is not Verdict.ACCEPTED]
+    failed = [case for case in report.cases if case.verdict not in {Verdict.ACCEPTED, Verdict.NOT_RUN}]
     if failed:
         return failed[:MAX_ROWS]
     known = [case for case in report.cases if case.group != "hidden"]
@@ -254,7 +278,7 @@ def _short(value: float | None) -> str | None:
 def _times(value: float | None) -> str | None:
     if value is None:
         return None
-    return f"{value:.2f}x" if value < 100 else f"{value:.2g}x"
+    return f"{value:.2f}x" if value < 100 else f"{value:,.0f}x"
 
 
 def _resources_section(report: Report, style: Style) -> str:
@@ -267,17 +291,33 @@ def _resources_section(report: Report, style: Style) -> str:
         Column("spills", lambda k: f"{k.spill_bytes} B" if k.spill_bytes is not None else None, right=True),
         Column("occupancy", lambda k: f"{k.occupancy:.0%}" if k.occupancy is not None else None, right=True),
     ]
-    return render_table(kernels, columns, style) if kernels else ""
+    made_for = f", optimized for {report.compile.kernels_arch}" if report.compile.kernels_arch else ""
+    return f"  Resources of the kernels{made_for}:\n{render_table(kernels, columns, style)}" if kernels else ""
 
 
-def _printed_section(told: CaseReport | None, style: Style) -> str:
-    if told is None or not told.printed:
-        return ""
-    lines = inert(told.printed).splitlines()
-    more = [f"and {len(lines) - MAX_PRINTED_LINES} more lines"] if len(lines) > MAX_PRINTED_LINES else []
-    return (
-        style.paint("  The kernel printed:", "dim") + f"\n{_indent(chr(10).join(lines[:MAX_PRINTED_LINES] + more))}\n"
-    )
+def _printed_section(report: Report, told: CaseReport | None, style: Style, *, verbose: bool) -> str:
+    """What device printf wrote, a block for each case: the told one first, a few others, all when verbose."""
+    printing = [case for case in report.cases if case.printed]
+    printing.sort(key=lambda case: case is not told)
+    if told is not None and told.printed and not verbose:
+        shown = printing[:1]
+    else:
+        shown = printing if verbose else printing[:MAX_PRINTED_CASES]
+    blocks = [_printed(case, style) for case in shown]
+    if len(shown) < len(printing):
+        blocks.append(
+            f"  {_count(len(printing) - len(shown), 'more case')} printed; --verbose or --case NAME shows it\n"
+        )
+    return "\n".join(blocks)
+
+
+def _printed(case: CaseReport, style: Style) -> str:
+    lines = inert(case.printed).splitlines()
+    text = lines[:MAX_PRINTED_LINES]
+    if len(lines) > MAX_PRINTED_LINES:
+        text.append(f"and {_count(len(lines) - MAX_PRINTED_LINES, 'more line')}")
+    head = style.paint(f"  Printed in {inert(case.name)}, {case.backend}:", "dim")
+    return f"{head}\n{_indent(chr(10).join(text))}\n"
 
 
 def _footer(report: Report, style: Style) -> str:

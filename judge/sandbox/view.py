@@ -5,6 +5,7 @@ the loader's cache, no /proc and no /sys. Only a box with a GPU gets a /proc of 
 writes there), the device files of its one GPU, and what the driver asks of the hardware's topology.
 """
 
+import importlib.util
 import os
 import re
 import sys
@@ -21,6 +22,7 @@ TMP_BYTES = 64 << 20
 _SYSTEM_PREFIXES = {"/usr", "/usr/local", "/"}
 _LIBRARY_FOLDERS = ("/lib64", "/usr/lib64", "/usr/local/lib", "/lib/{}", "/usr/lib/{}", "/usr/local/lib/{}")
 _LOADER_FILES = ("/etc/ld.so.cache", "/etc/alternatives")
+_BOXED_PACKAGES = ("numpy", "pydantic", "pydantic_core", "llvmlite", "cupy_backends", "nvidia", "typing_inspection")
 _PLAIN_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _PRIVATE = ("/", "/home", "/root", "/etc", "/var", "/proc", "/sys", "/dev", "/tmp", "/run")
 _TOPOLOGY = ("/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/module/nvidia", "/sys/module/nvidia_uvm")
@@ -120,8 +122,19 @@ def _interpreter() -> tuple[str, ...]:
             shown.append(prefix)
     shown += [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     shown += [entry for entry in sys.path if os.path.basename(entry) in {"site-packages", "dist-packages"}]
+    shown += _package_folders()
     shown += _link_chain(sys.executable)
     return tuple(path for path in shown if os.path.exists(path))
+
+
+def _package_folders() -> list[str]:
+    """Where the packages a box imports lie, on PYTHONPATH in a folder of any name for example."""
+    folders = []
+    for name in _BOXED_PACKAGES:
+        spec = importlib.util.find_spec(name)
+        for place in (spec.submodule_search_locations or []) if spec is not None else []:
+            folders.append(str(Path(place).parent))
+    return [folder for folder in folders if folder not in _PRIVATE]
 
 
 def _link_chain(path: str) -> list[str]:

@@ -20,6 +20,7 @@ from tree_sitter import Language, Node, Parser
 
 from judge.submission.comments import Comment, code_only, comments_of
 from judge.submission.hostheaders import is_host_header
+from judge.submission.model import KernelDefinition
 
 _MARKS = frozenset(
     [
@@ -61,7 +62,7 @@ class HostCode:
     device_source: str
     set_aside: tuple[str, ...]
     notes: tuple[str, ...]
-    kernels: tuple[str, ...]
+    kernels: tuple[KernelDefinition, ...]
     host_names: tuple[tuple[str, int], ...]
     comments: tuple[Comment, ...]
 
@@ -111,7 +112,7 @@ def separate(source: str) -> HostCode:
         device_source=_blanked(_with_marked_constexpr(found, nodes), aside),
         set_aside=_report(aside),
         notes=(),
-        kernels=tuple(name for item in found.items if item.kernel for name in item.names),
+        kernels=tuple(_definition(found, item) for item in found.items if item.kernel),
         host_names=tuple(
             (name, item.node.start_point.row + 1) for item in aside if item.kind != "include" for name in item.names
         ),
@@ -213,6 +214,18 @@ def _function_name(source: _Source, node: Node) -> str | None:
             inner = next((child for child in declarator.named_children if child.type != "type_qualifier"), None)
         declarator = inner
     return source.text(declarator).partition("<")[0].strip() if declarator is not None else None
+
+
+def _definition(source: _Source, item: _Item) -> KernelDefinition:
+    declarator = _inner(item.node).child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    if declarator is None:
+        return KernelDefinition(item.names[0], item.node.start_point.row + 1, ())
+    parameters = declarator.child_by_field_name("parameters")
+    named = parameters.named_children if parameters is not None else []
+    names = tuple(next(_declared_names(source, one), "") for one in named if one.type.endswith("parameter_declaration"))
+    return KernelDefinition(item.names[0], declarator.start_point.row + 1, names)
 
 
 def _declared_names(source: _Source, node: Node) -> Iterator[str]:

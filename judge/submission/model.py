@@ -49,6 +49,15 @@ class WorkspaceLine:
 
 
 @dataclass(frozen=True)
+class KernelDefinition:
+    """A `__global__` function of the file. line: where its name stands. parameters: their names, "" for none."""
+
+    name: str
+    line: int
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Submission:
     """source: the submitted text without a byte-order mark.
 
@@ -68,5 +77,15 @@ class Submission:
     set_aside: tuple[str, ...]
     notes: tuple[str, ...]
     sha256: str
-    kernels: tuple[str, ...] = ()
+    definitions: tuple[KernelDefinition, ...] = ()
     host_names: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels in the file, in order."""
+        return tuple(definition.name for definition in self.definitions)
+
+    def definition(self, kernel: str) -> KernelDefinition | None:
+        """The only definition of that name; None where there is none or an overload."""
+        found = [definition for definition in self.definitions if definition.name == kernel]
+        return found[0] if len(found) == 1 else None

@@ -62,3 +62,46 @@ __device__ void judge_plan_store(unsigned char* judge_plan_block, const judge_pl
     *reinterpret_cast<judge_plan_V*>(judge_plan_block + judge_plan_at) = judge_plan_value;
   }
 }
+
+// Whether an argument of a launch line keeps its meaning as the parameter. C++ converts a float to an int in
+// silence, and two scalars in the wrong order are exactly that.
+template <class judge_plan_T>
+struct judge_plan_kind {
+  static constexpr int value = 0;
+};
+template <> struct judge_plan_kind<float> { static constexpr int value = 2; };
+template <> struct judge_plan_kind<double> { static constexpr int value = 2; };
+template <> struct judge_plan_kind<bool> { static constexpr int value = 3; };
+template <> struct judge_plan_kind<char> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<signed char> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<unsigned char> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<short> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<unsigned short> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<int> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<unsigned int> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<long> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<unsigned long> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<long long> { static constexpr int value = 1; };
+template <> struct judge_plan_kind<unsigned long long> { static constexpr int value = 1; };
+// named: the argument is a variable or parameter by its name, not a value that was computed.
+template <class judge_plan_T, bool judge_plan_is_named = false>
+struct judge_plan_plain {
+  using type = judge_plan_T;
+  static constexpr bool named = judge_plan_is_named;
+};
+template <class judge_plan_T, bool judge_plan_is_named>
+struct judge_plan_plain<const judge_plan_T, judge_plan_is_named> : judge_plan_plain<judge_plan_T, judge_plan_is_named> {};
+template <class judge_plan_T, bool judge_plan_is_named>
+struct judge_plan_plain<judge_plan_T&, judge_plan_is_named> : judge_plan_plain<judge_plan_T, true> {};
+template <class judge_plan_T, bool judge_plan_is_named>
+struct judge_plan_plain<judge_plan_T&&, judge_plan_is_named> : judge_plan_plain<judge_plan_T, judge_plan_is_named> {};
+
+template <int judge_plan_argument, class judge_plan_from, class judge_plan_to>
+struct judge_plan_narrowing {
+  using judge_plan_given = judge_plan_plain<judge_plan_from>;
+  static constexpr int judge_plan_source = judge_plan_kind<typename judge_plan_given::type>::value;
+  static constexpr int judge_plan_target = judge_plan_kind<typename judge_plan_plain<judge_plan_to>::type>::value;
+  static constexpr bool judge_plan_fraction = judge_plan_source == 2 && (judge_plan_target == 1 || judge_plan_target == 3);
+  static constexpr bool judge_plan_flag = judge_plan_source == 1 && judge_plan_target == 3 && judge_plan_given::named;
+  static_assert(!judge_plan_fraction && !judge_plan_flag, "judge_plan_narrowing");
+};

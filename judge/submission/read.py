@@ -48,7 +48,7 @@ def read_submission(data: bytes, name: str, problem: Problem) -> Submission:
         set_aside=host.set_aside,
         notes=tuple(notes),
         sha256=hashlib.sha256(data).hexdigest(),
-        kernels=host.kernels,
+        definitions=host.kernels,
         host_names=host.host_names,
     )
 

@@ -234,8 +234,15 @@ class _PlanWriter:
         self._emit(f"    judge_plan_geometry[{GEOMETRY_WORDS * j + 6}] = judge_plan_word;", "  }")
         words = GEOMETRY_WORDS * j + 7
         self._emit(f"  judge_plan_geometry[{words}] = judge_plan_signature<{kernel}>::block_bytes;")
+        pointers = {buffer.name for buffer in self._problem.buffers}
+        pointers |= {workspace.name for workspace in self._submission.workspaces}
         for k, argument in enumerate(launch.arguments):
             self._emit("  {", f"    judge_plan_parameter<{k}, {kernel}>::type judge_plan_v =")
             self._expression(argument, ";", launch=j)
             block = f"judge_plan_blocks + {ARGUMENT_BLOCK_BYTES * j}"
             self._emit(f"    judge_plan_store<{k}, {kernel}>({block}, judge_plan_v);", "  }")
+            if argument.text not in pointers and "{" not in argument.text:
+                # A lambda or an initializer list cannot stand in decltype.
+                self._emit("  {", f"    judge_plan_narrowing<{k}, decltype((")
+                self._expression(argument, ")),", launch=j)
+                self._emit(f"    judge_plan_parameter<{k}, {kernel}>::type> judge_plan_n; (void)judge_plan_n;", "  }")

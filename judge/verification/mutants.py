@@ -41,8 +41,9 @@ def explain_by_mutant(
         return None
     others = ", ".join(match.mutant.id for match in matches[1:])
     also = f" (in this case the same values as: {others})" if others else ""
+    mutant = matches[0].mutant
     return Diagnosis(
-        kind=DiagnosisKind.MUTANT_MATCH, message=f"{matches[0].mutant.sentence} [{matches[0].mutant.id}]{also}"
+        kind=DiagnosisKind.MUTANT_MATCH, message=f"{mutant.sentence} [{mutant.id}]{also}", hint=mutant.advice
     )
 
 

@@ -90,6 +90,13 @@ def planted_submissions(folder: Path) -> list[PlantedSubmission]:
     ]
 
 
+def is_planted(folder: Path, data: bytes) -> bool:
+    """Whether these bytes are those of a submission that lies in the problem's folder."""
+    size = len(data)
+    paths = (path for name in SUBMISSION_FOLDERS for path in (folder / "submissions" / name).glob("*.cu"))
+    return any(path.stat().st_size == size and path.read_bytes() == data for path in paths)
+
+
 def read_expectation(path: Path) -> Expectation:
     """Raises MachineError for an unknown `expect-` word or a value of the wrong kind."""
     found: dict[str, str] = {}
@@ -122,6 +129,10 @@ def package_faults(problem: Problem) -> Iterator[str]:
     yield from (f"hints/{path.name} is empty" for path in hints if not path.read_text(encoding="utf-8").strip())
     extra = sorted({path.name for path in (folder / "hints").glob("*")} - {path.name for path in hints})
     yield from (f"hints/{name} is never shown: hints are 1.md, 2.md, ... without a gap" for name in extra)
+    names = {case.name for case in problem.cases}
+    for requirement in problem.requirements:
+        if requirement.baseline and requirement.baseline not in names:
+            yield f"a requirement is measured against a case {requirement.baseline!r} that the problem does not have"
     yield from _folder_faults(folder / "submissions")
     for submission in planted_submissions(folder):
         yield from _expectation_faults(problem, submission)

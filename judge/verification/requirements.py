@@ -3,6 +3,7 @@
 The counters come from the CPU backend; a GPU run has none, so requirements are not checked there.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from judge.problem import Arrays, Case, Problem, Requirement
@@ -18,12 +19,16 @@ class Unmet:
     figure: float
     buffer: str | None = None
 
+    case: str = ""
+
     @property
     def message(self) -> str:
         of = {
             "read_amplification": f"{self.buffer} is read {self.figure:.2f} times over",
             "flops_ratio": f"{self.figure:.2f} times the floating-point operations that the case needs are done",
             "bytes_ratio": f"{self.figure:.2f} times the bytes that the case needs are moved",
+            "flops_over_baseline": f"{self.case} takes {self.figure:.2f} times the floating-point operations that "
+            f"the same kernel does in {self.requirement.baseline}",
             "sectors_per_request": f"a request of a warp for {self.buffer} takes {self.figure:.2f} sectors of 32 bytes",
             "bank_conflicts": f"bank conflicts cost {self.figure:.2f} extra passes a request to shared memory",
             "idle_lanes": f"{self.figure:.2f} of the lanes of a warp's instruction take no part",
@@ -40,22 +45,54 @@ def _applies(requirement: Requirement, case: Case) -> bool:
     return requirement.applies is None or requirement.applies(case)
 
 
-def unmet_requirements(
-    problem: Problem, case: Case, inputs: Arrays, counters: Counters, *, patterns: bool = False
-) -> tuple[Unmet, ...]:
-    """Every requirement of the problem that applies to the case and is not met, in declaration order.
+Baseline = Callable[[str], Counters | None]
 
-    patterns: the counters are those of the pass that counts access patterns; only requirements on these are
-    checked, and without it only the others.
+
+def unmet_requirements(
+    problem: Problem, case: Case, inputs: Arrays, counters: Counters, baseline: Baseline
+) -> tuple[Unmet, ...]:
+    """Every requirement that applies to the case and is not met, in declaration order; none on access patterns.
+
+    baseline: the counters of the same submission in another case; None when it has none, because the case
+    failed there. A requirement on it is left unchecked then: that case's own verdict tells more.
     """
     found = []
     for requirement in problem.requirements:
-        if requirement.of_patterns is not patterns or not _applies(requirement, case):
+        if requirement.of_patterns or not _applies(requirement, case):
             continue
-        figure, buffer = _measure(problem, case, inputs, counters, requirement)
+        if requirement.counter == "flops_over_baseline":
+            unit = baseline(requirement.baseline)
+            if unit is None:
+                continue
+            figure, buffer = counters.flops / max(1, unit.flops), None
+        else:
+            figure, buffer = _measure(problem, case, inputs, counters, requirement)
         if not figure <= requirement.limit:
-            found.append(Unmet(requirement, figure, buffer))
+            found.append(Unmet(requirement, figure, buffer, case.name))
     return tuple(found)
+
+
+def unmet_patterns(problem: Problem, case: Case, counters: Counters) -> tuple[Unmet, ...]:
+    """Every requirement on access patterns that applies and is not met. counters: of the pass that counts them."""
+    found = []
+    for requirement in problem.requirements:
+        if requirement.of_patterns and _applies(requirement, case):
+            figure, buffer = _measure_pattern(counters, requirement)
+            if not figure <= requirement.limit:
+                found.append(Unmet(requirement, figure, buffer, case.name))
+    return tuple(found)
+
+
+def baseline_names(problem: Problem, cases: Iterable[Case]) -> tuple[str, ...]:
+    """The cases whose counts the requirements on these cases are measured against."""
+    return tuple(
+        dict.fromkeys(
+            requirement.baseline
+            for case in cases
+            for requirement in problem.requirements
+            if requirement.baseline and _applies(requirement, case)
+        )
+    )
 
 
 def largest_amplification(problem: Problem, counters: Counters) -> float | None:
@@ -80,6 +117,13 @@ def _measure(
             if name in requirement.buffers
         ]
         return max(figures, default=(0.0, None))
+    if requirement.counter == "flops_ratio":
+        return counters.flops / max(1, problem.minimum_flops(case, inputs)), None
+    moved = counters.global_bytes_read + counters.global_bytes_written
+    return moved / max(1, problem.minimum_bytes(case, inputs)), None
+
+
+def _measure_pattern(counters: Counters, requirement: Requirement) -> tuple[float, str | None]:
     if requirement.counter == "sectors_per_request":
         patterns = [
             (sectors_per_request(pattern) or 0.0, name)
@@ -90,10 +134,5 @@ def _measure(
         return max(patterns, default=(0.0, None))
     if requirement.counter == "bank_conflicts":
         return extra_wavefronts(shared_pattern(counters)) or 0.0, None
-    if requirement.counter == "idle_lanes":
-        lanes = active_lanes(counters)
-        return 1 - lanes / 32 if lanes is not None else 0.0, None
-    if requirement.counter == "flops_ratio":
-        return counters.flops / max(1, problem.minimum_flops(case, inputs)), None
-    moved = counters.global_bytes_read + counters.global_bytes_written
-    return moved / max(1, problem.minimum_bytes(case, inputs)), None
+    lanes = active_lanes(counters)
+    return 1 - lanes / 32 if lanes is not None else 0.0, None

@@ -22,12 +22,14 @@ from judge.catalogue import load_problem
 from judge.errors import JudgeError
 from judge.events import NullSink
 from judge.examples import case_generator
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Array, Case, Problem
 from judge.records import CaseReport, DiagnosisKind, Report
+from judge.selection import Options
 from judge.verdict import Verdict
 from judge.verification.coverage import missing_sizes
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
+from judge.verification.leftovers import template_leftovers
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
 
 SEED = 20260
@@ -156,6 +158,13 @@ def _check_package(problem: Problem, settings: Settings) -> _Outcome:
     return True, "statement, starter, hints and submissions are there", ()
 
 
+def _check_template(problem: Problem, settings: Settings) -> _Outcome:
+    left = tuple(template_leftovers(problem))
+    if left:
+        return False, f"{len(left)} things are left to write", left
+    return True, "nothing is left of the template", ()
+
+
 def _check_sizes(problem: Problem, settings: Settings) -> _Outcome:
     missing = tuple(missing_sizes(problem))
     if missing:
@@ -199,6 +208,7 @@ def _check_submission(problem: Problem, submission: PlantedSubmission, settings:
 
 _CHECKS: dict[str, Callable[[Problem, Settings], _Outcome]] = {
     "package": _check_package,
+    "template": _check_template,
     "sizes": _check_sizes,
     "tolerance": _check_tolerance,
     "mutants": _check_mutants,

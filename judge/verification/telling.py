@@ -1,9 +1,9 @@
 """Which of many failing cases a report explains: the one a learner gets furthest with."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from judge.records import CaseReport, DiagnosisKind
+from judge.records import CaseReport, Diagnosis, DiagnosisKind
 from judge.verdict import Verdict
 
 
@@ -13,6 +13,26 @@ def told_case(cases: Iterable[CaseReport], verdict: Verdict) -> CaseReport | Non
     None when no case has it. Small means small parameters: such a case can be followed by hand.
     """
     return min((case for case in cases if case.verdict is verdict), key=_difficulty, default=None)
+
+
+def diagnoses_to_tell(case: CaseReport) -> list[Diagnosis]:
+    """Faults before warnings, and the mistake that explains the values before what only describes them."""
+    return sorted(case.diagnoses, key=lambda d: (d.warning, d.kind is not DiagnosisKind.MUTANT_MATCH))
+
+
+def hint_for(case: CaseReport | None, verdict: Verdict) -> str:
+    """The next step: of the first diagnosis that has one, else of the verdict."""
+    hints = [d.hint for d in diagnoses_to_tell(case) if d.hint and not d.warning] if case else []
+    return hints[0] if hints else verdict.text.next_step
+
+
+def failed_cases(cases: Sequence[CaseReport]) -> str:
+    """How many cases failed, in brackets; empty where the told one is the only one."""
+    not_run = sum(case.verdict is Verdict.NOT_RUN for case in cases)
+    failed = sum(case.verdict is not Verdict.ACCEPTED for case in cases) - not_run
+    parts = [f"{failed} of {len(cases)} cases not accepted"] if failed > 1 else []
+    parts += [f"{not_run} not run"] if not_run else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def is_explained(case: CaseReport) -> bool:

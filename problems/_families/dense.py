@@ -131,6 +131,8 @@ def _mistaken(
     weigh: Weighing = _plain,
     *,
     scale_power: float = 1.0,
+    scale_from_dimension: bool = False,
+    swapped: bool = False,
     mask: bool = True,
     diagonal: int = 0,
     keys: Callable[[int], int] = lambda n: n,
@@ -138,22 +140,25 @@ def _mistaken(
 ) -> Callable[[Case, Arrays], dict[str, Array]]:
     """Attention with one thing changed.
 
-    weigh: how scores become an output. scale_power: scale to this power. mask: honour causal.
-    diagonal: query i sees keys up to i + diagonal. keys: keys used of n; more than n are zero keys with zero
-    values, unmasked only when causal does not hide them. one_head: every head uses K and V of head 0.
+    weigh: how scores become an output. scale_power: scale to this power. scale_from_dimension: 1/sqrt(D) in its
+    place. swapped: K and V in each other's place. mask: honour causal. diagonal: query i sees keys up to
+    i + diagonal. keys: keys used of n; more than n are zero keys with zero values, unmasked only when causal does
+    not hide them. one_head: every head uses K and V of head 0.
     """
 
     def compute(case: Case, inputs: Arrays) -> dict[str, Array]:
         scale = float(case.parameters["scale"]) ** scale_power
+        keys_of, values_of = ("V", "K") if swapped else ("K", "V")
         causal = bool(case.parameters["causal"]) and mask
         bh, n, d = inputs["Q"].shape
+        scale = d**-0.5 if scale_from_dimension else scale
         used = keys(n)
         out = np.empty((bh, n, d))
         step = max(1, _BLOCK_SCORES // max(1, used))
         for head in range(bh):
             k, v = np.zeros((used, d)), np.zeros((used, d))
-            k[: min(used, n)] = inputs["K"][0 if one_head else head, :used]
-            v[: min(used, n)] = inputs["V"][0 if one_head else head, :used]
+            k[: min(used, n)] = inputs[keys_of][0 if one_head else head, :used]
+            v[: min(used, n)] = inputs[values_of][0 if one_head else head, :used]
             q = inputs["Q"][head].astype(np.float64) * scale
             for first in range(0, n, step):
                 rows = np.arange(first, min(first + step, n))
@@ -186,6 +191,11 @@ def _weighs_unevenly(case: Case) -> bool:
     return _has_several_keys(case) and case.family not in {"equal", "index", "dims"}
 
 
+def has_scale_of_its_own(case: Case) -> bool:
+    """Whether scale is something else than 1/sqrt(D)."""
+    return abs(float(case.parameters["scale"]) * float(case.parameters["D"]) ** 0.5 - 1) > 1e-3
+
+
 def _has_several_tiles(case: Case) -> bool:
     return int(case.parameters["N"]) > TILE
 
@@ -204,18 +214,25 @@ def _is_deep(case: Case) -> bool:
 
 
 MUTANTS = (
-    Mutant("zeros", "Your output is all zeros: nothing was stored, or zero was.", _constant(0.0)),
+    Mutant(
+        "zeros",
+        "Your output is all zeros: nothing was stored, or zero was.",
+        _constant(0.0),
+        fix="Store what the kernel computed.",
+    ),
     Mutant(
         "mean_of_v",
         "Your output is the plain mean of the visible rows of V: the scores do not influence it.",
         _mistaken(uniform),
         _weighs_unevenly,
+        fix="Weigh each value by exp(s - m), with its own score s.",
     ),
     Mutant(
         "last_key_dropped",
         "Your output equals attention without the last key, number N - 1: a loop over keys ends one early.",
         _mistaken(keys=lambda n: n - 1),
         lambda case: _has_several_keys(case) or not case.parameters["causal"],
+        fix="Let the loop run to the last key: compare its bound with the number of keys.",
     ),
     Mutant(
         "last_tile_dropped",
@@ -223,6 +240,7 @@ MUTANTS = (
         "so the keys of the last, partly filled tile are lost.",
         _mistaken(keys=lambda n: n - n % TILE),
         lambda case: int(case.parameters["N"]) % TILE != 0,
+        fix="Let the loop run over every tile, the partly filled last one as well: round the count up.",
     ),
     Mutant(
         "tail_counted",
@@ -230,18 +248,35 @@ MUTANTS = (
         "and a weight. Give them the score -inf.",
         _mistaken(keys=lambda n: n + -n % TILE),
         _has_ragged_tail,
+        fix="Give places past the end the score -inf.",
     ),
     Mutant(
         "no_scale",
         "Your output equals attention without scale: multiply each score by it.",
         _mistaken(scale_power=0.0),
         _weighs_unevenly,
+        fix="Multiply each score by scale.",
     ),
     Mutant(
         "scale_twice",
         "Your output equals attention with scale applied twice: once on Q and once more on the score, perhaps.",
         _mistaken(scale_power=2.0),
         _weighs_unevenly,
+        fix="Multiply by scale once: either the query or the score.",
+    ),
+    Mutant(
+        "scale_from_dimension",
+        "Your output equals attention with the factor 1/sqrt(D): scale is not always that, so multiply each score by "
+        "the parameter.",
+        _mistaken(scale_from_dimension=True),
+        lambda case: has_scale_of_its_own(case) and _weighs_unevenly(case),
+        fix="Multiply each score by the parameter scale instead of 1/sqrt(D).",
+    ),
+    Mutant(
+        "keys_values_swapped",
+        "Your output equals attention with K and V in each other's place: compare the order of the arguments in the "
+        "launch line with the kernel's parameters.",
+        _mistaken(swapped=True),
     ),
     Mutant(
         "no_rescale_o",
@@ -249,6 +284,7 @@ MUTANTS = (
         "exp(m_old - m_new) too.",
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_o=False)),
         _maximum_rises,
+        fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale_l",
@@ -256,6 +292,7 @@ MUTANTS = (
         "exp(m_old - m_new) too.",
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_l=False)),
         _maximum_rises,
+        fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale",
@@ -263,6 +300,7 @@ MUTANTS = (
         "the factor exp(m_old - m_new).",
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_l=False, rescale_o=False)),
         _maximum_rises,
+        fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "tiles_added",
@@ -275,18 +313,21 @@ MUTANTS = (
         "Your output is not divided by l, the sum of exponentials.",
         _mistaken(not_normalized),
         _has_several_keys,
+        fix="Divide the output by l at the end.",
     ),
     Mutant(
         "max_not_subtracted",
         "Your exponentials overflow or vanish: subtract the row maximum before exp, so that the largest weight is 1.",
         _mistaken(no_maximum),
         _is_far_from_zero,
+        fix="Subtract the maximum before exp, so that the largest weight is 1.",
     ),
     Mutant(
         "max_starts_at_zero",
         "Your row maximum is never below 0, so very negative scores all get the weight 0: start it at -inf.",
         _mistaken(maximum_from(0.0)),
         _is_deep,
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "max_starts_too_high",
@@ -294,30 +335,35 @@ MUTANTS = (
         "use -INFINITY.",
         _mistaken(maximum_from(-10000.0)),
         _is_deep,
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "base_two",
         "Your weights are powers of 2, not of e: exp2f needs the score times log2(e).",
         _mistaken(base_two),
         _weighs_unevenly,
+        fix="Use expf, or give exp2f the score times log2(e).",
     ),
     Mutant(
         "causal_ignored",
         "Your output equals attention without the causal mask: query i sees keys after i.",
         _mistaken(mask=False),
         _is_causal,
+        fix="Give keys after the query the score -inf where causal is true.",
     ),
     Mutant(
         "causal_one_too_many",
         "Your causal mask is off by one: query i also sees key i + 1.",
         _mistaken(diagonal=1),
         _is_causal,
+        fix="Hide key j from query i where j > i.",
     ),
     Mutant(
         "causal_without_itself",
         "Your causal mask is off by one: query i does not see key i.",
         _mistaken(diagonal=-1),
         lambda case: bool(case.parameters["causal"]),
+        fix="Hide key j from query i only where j > i: a query sees its own key.",
     ),
     Mutant(
         "first_head_only",

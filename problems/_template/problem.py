@@ -59,9 +59,24 @@ def _last_dropped(case: Case, inputs: Arrays) -> dict[str, Array]:
 
 
 MUTANTS = (
-    Mutant("zeros", "Every output is zero.", lambda case, inputs: {"out": np.zeros(inputs["x"].shape)}),
-    Mutant("last_dropped", "The last element is left out: a loop or a guard ends one early.", _last_dropped),
-    Mutant("no_factor", "x is added without the factor a.", lambda case, inputs: {"out": inputs["x"] + inputs["y"]}),
+    Mutant(
+        "zeros",
+        "Every output is zero.",
+        lambda case, inputs: {"out": np.zeros(inputs["x"].shape)},
+        fix="Store what the kernel computed.",
+    ),
+    Mutant(
+        "last_dropped",
+        "The last element is left out: a loop or a guard ends one early.",
+        _last_dropped,
+        fix="Let the guard reach the last element.",
+    ),
+    Mutant(
+        "no_factor",
+        "x is added without the factor a.",
+        lambda case, inputs: {"out": inputs["x"] + inputs["y"]},
+        fix="Multiply x by a.",
+    ),
 )
 
 PROBLEM = Problem(

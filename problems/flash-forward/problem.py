@@ -44,12 +44,12 @@ CASES = (
     _case("block-minus-1", 2, 63, causal=True),
     _case("block", 3, 64),
     _case("block-plus-1", 3, 65, causal=True),
-    _case("block-plus-1-full", 2, 65),
+    _case("block-plus-1-full", 2, 65, scale=0.2),
     _case("two-blocks-plus-1", 2, 129, causal=True),
     _case("many-heads", 67, 5, causal=True),
     _case("head-32", 2, 70, 32, causal=True),
     _case("head-128", 2, 70, 128),
-    _case("head-128-causal", 2, 50, 128, causal=True),
+    _case("head-128-causal", 2, 50, 128, causal=True, scale=0.2),
     _case("other-scale", 2, 70, scale=0.3, doc="a scale that is not 1/sqrt(D)"),
     _case("index-causal", 2, 129, family="index", causal=True),
     _case("dims", 3, 33, family="dims"),
@@ -97,11 +97,13 @@ PROBLEM = Problem(
     default_launch=("flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)"),
     requirements=(
         Requirement(
-            "flops_ratio",
-            1.75,
+            "flops_over_baseline",
+            # Tiles of 64 queries make it 0.53, of 512 queries 0.76; without skipping it is 1.
+            0.8,
             "With the causal mask, skip the tiles of keys that lie wholly above the diagonal: "
             "they are nearly half of the work.",
-            applies=lambda case: bool(case.parameters["causal"]) and int(case.parameters["N"]) >= 512,
+            baseline="book",
+            applies=lambda case: case.name == "book-causal",
         ),
     ),
 )

@@ -304,57 +304,68 @@ def _maximum_rises(case: Case) -> bool:
 
 
 MUTANTS = (
-    Mutant("zeros", "Every output is zero: nothing was stored, or zero was.", _zeros),
+    Mutant(
+        "zeros", "Every output is zero: nothing was stored, or zero was.", _zeros, fix="Store what the kernel computed."
+    ),
     Mutant(
         "mean_of_v",
         "out is the plain mean of the values of the row: the scores do not influence it.",
         _mean_of_v,
         lambda case: _has_several_scores(case) and _varies(case),
+        fix="Weigh each value by exp(s - m), with its own score s.",
     ),
     Mutant(
         "last_score_dropped",
         "The last score of every tile is left out: a loop over a tile ends one early.",
         _last_score_dropped,
+        fix="Let the loop over a tile run to its last score.",
     ),
     Mutant(
         "last_tile_dropped",
         "The traces are right but out stops before the last tile.",
         _last_tile_dropped,
+        fix="Let the loop run over every tile, the partly filled last one as well: round the count up.",
     ),
     Mutant(
         "no_rescale_o",
         "When the maximum rises you rescale l but not o: multiply o by exp(m_old - m_new) too.",
         _without_rescale(l=False, o=True),
         _maximum_rises,
+        fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale_l",
         "When the maximum rises you rescale o but not l: multiply l by exp(m_old - m_new) too.",
         _without_rescale(l=True, o=False),
         _maximum_rises,
+        fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "no_rescale",
         "When the maximum rises you rescale neither o nor l: both need the factor exp(m_old - m_new).",
         _without_rescale(l=True, o=True),
         _maximum_rises,
+        fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
     ),
     Mutant(
         "correction_inverted",
         "The correction is exp(m_new - m_old): it grows. It is exp(m_old - m_new), at most 1.",
         _correction_inverted,
         _maximum_rises,
+        fix="Use exp(m_old - m_new), which is at most 1.",
     ),
     Mutant(
         "max_not_subtracted",
         "Your weights are exp(s) without the maximum: subtract m first, so that the largest weight of a row is 1.",
         _no_maximum,
+        fix="Subtract the maximum before exp, so that the largest weight is 1.",
     ),
     Mutant(
         "max_starts_at_zero",
         "Your running maximum is never below 0: start it at -inf.",
         _maximum_from(0.0),
         lambda case: case.family in {"deep", "deepest", "levels", "random", "masked-first", "masked-row"},
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "max_starts_too_high",
@@ -362,36 +373,42 @@ MUTANTS = (
         "use -INFINITY.",
         _maximum_from(-10000.0),
         lambda case: case.family in {"deep", "deepest", "levels", "masked-first", "masked-row"},
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "base_two",
         "Your weights are powers of 2, not of e: exp2f needs the score times log2(e).",
         _base_two,
         lambda case: _has_several_scores(case) and _varies(case),
+        fix="Use expf, or give exp2f the score times log2(e).",
     ),
     Mutant(
         "tiles_alone",
         "Each tile is treated alone: m, l and o must carry what the tiles before left.",
         _tiles_alone,
         _has_several_tiles,
+        fix="Carry m, l and o from one tile to the next.",
     ),
     Mutant(
         "two_passes",
         "Your traces are taken against the maximum of the whole row. The online form knows only the tiles seen so far.",
         _two_passes,
         _maximum_rises,
+        fix="Use only the tiles seen so far in each trace.",
     ),
     Mutant(
         "o_normalized",
         "o_trace is divided by l after each tile. It stays unnormalized; only out is divided.",
         _o_normalized,
         _has_several_scores,
+        fix="Leave o_trace unnormalized and divide only out.",
     ),
     Mutant(
         "out_not_normalized",
         "out is not divided by l after the last tile.",
         _out_not_normalized,
         _has_several_scores,
+        fix="Divide out by l after the last tile.",
     ),
     Mutant(
         "minus_inf_subtracted",
@@ -399,12 +416,14 @@ MUTANTS = (
         "Leave l and o alone until a score was seen.",
         _minus_inf_subtracted,
         lambda case: case.family in {"masked-first", "masked-row"},
+        fix="Leave l and o alone until a score above -inf was seen.",
     ),
     Mutant(
         "empty_not_zero",
         "A row without any visible score gives NaN: with l = 0 the result is 0 by definition.",
         _empty_not_zero,
         lambda case: case.family == "masked-row",
+        fix="Write 0 where l is 0 at the end.",
     ),
 )
 

@@ -242,58 +242,72 @@ def _sums_differ(case: Case) -> bool:
 
 
 MUTANTS = (
-    Mutant("zeros", "Your output is all zeros: nothing was stored, or zero was.", _zeros),
+    Mutant(
+        "zeros",
+        "Your output is all zeros: nothing was stored, or zero was.",
+        _zeros,
+        fix="Store what the kernel computed.",
+    ),
     Mutant(
         "plain_average",
         "Your output is the plain average of the segments: weigh segment s by exp(m_s - m) * l_s.",
         _mistaken(lambda m, l: np.ones_like(l)),
         lambda case: _has_several_segments(case) and case.family not in {"equal", "only-last"},
+        fix="Weigh segment s by exp(m_s - m) * l_s.",
     ),
     Mutant(
         "unweighted_by_l",
         "Your weights lack l: O_s is already divided by l_s, so its weight is exp(m_s - m) * l_s.",
         _mistaken(lambda m, l: _relative(m)),
         _sums_differ,
+        fix="Weigh segment s by exp(m_s - m) * l_s.",
     ),
     Mutant(
         "unweighted_by_m",
         "Your weights are l alone: each l_s is taken against its own maximum, so its weight is exp(m_s - m) * l_s.",
         _mistaken(lambda m, l: l),
         _maxima_differ,
+        fix="Weigh segment s by exp(m_s - m) * l_s.",
     ),
     Mutant(
         "divided_by_sum_of_l",
         "You divide by the plain sum of l_s: the divisor is the sum of the weights exp(m_s - m) * l_s.",
         _mistaken(_right, divisor=lambda w, m, l: l.sum(axis=-1)),
         _maxima_differ,
+        fix="Divide by the sum of the weights exp(m_s - m) * l_s.",
     ),
     Mutant(
         "l_in_divisor_only",
         "l is in the divisor but not in the weights of O: O_s is already divided by l_s.",
         _mistaken(lambda m, l: _relative(m), divisor=lambda w, m, l: (_relative(m) * l).sum(axis=-1)),
+        fix="Weigh O_s by exp(m_s - m) * l_s as well.",
     ),
     Mutant(
         "not_normalized",
         "Your output is not divided by l, the sum of the weights.",
         _mistaken(_right, divisor=lambda w, m, l: np.ones(l.shape[:-1])),
+        fix="Divide the output by the sum of the weights.",
     ),
     Mutant(
         "base_two",
         "Your weights are powers of 2, not of e: m is a natural maximum, so the weight is exp(m_s - m) * l_s.",
         _mistaken(lambda m, l: np.exp2(m - m.max(axis=-1, keepdims=True)) * l),
         _maxima_differ,
+        fix="Use expf: m is a natural maximum.",
     ),
     Mutant(
         "max_not_subtracted",
         "Your exponentials overflow or vanish: subtract the largest m before exp, so that the largest factor is 1.",
         _mistaken(lambda m, l: _as_float32(_as_float32(np.exp(m)) * l)),
         lambda case: case.family in {"huge", "far", "deep", "deepest", "levels"},
+        fix="Subtract the largest m before exp, so that the largest factor is 1.",
     ),
     Mutant(
         "max_starts_at_zero",
         "Your maximum over the segments is never below 0, so deep segments all get the weight 0: start it at -inf.",
         _mistaken(_from(0.0)),
         lambda case: case.family in {"deep", "deepest", "levels"},
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "max_starts_too_high",
@@ -301,18 +315,21 @@ MUTANTS = (
         "use -INFINITY.",
         _mistaken(_from(-10000.0)),
         lambda case: case.family in {"deep", "deepest", "levels"},
+        fix="Start the maximum at -INFINITY.",
     ),
     Mutant(
         "last_segment_dropped",
         "Your output equals the merge without the last segment: a loop over segments ends one early.",
         _mistaken(_last_dropped, empty_is_zero=False),
         lambda case: case.family != "equal" or _has_several_segments(case),
+        fix="Let the loop run over every segment.",
     ),
     Mutant(
         "first_segment_only",
         "Your output is O of segment 0: the other segments are never added.",
         _mistaken(_first_only, skip_empty=False, empty_is_zero=False),
         _has_several_segments,
+        fix="Add the other segments, each with its weight.",
     ),
     Mutant(
         "empty_multiplied",
@@ -320,18 +337,21 @@ MUTANTS = (
         "Skip segments with l = 0.",
         _mistaken(_right, skip_empty=False),
         _has_empty_segments,
+        fix="Skip segments with l = 0 instead of multiplying them by 0.",
     ),
     Mutant(
         "all_empty_divided",
         "Where every segment is empty you divide 0 by 0: the output is 0 by definition.",
         _mistaken(_right, empty_is_zero=False),
         lambda case: case.family == "all-empty",
+        fix="Write 0 where every segment is empty.",
     ),
     Mutant(
         "empty_counted",
         "You give an empty segment a say in the average: a segment with l = 0 takes no part at all.",
         _mistaken(lambda m, l: np.ones_like(l), divisor=lambda w, m, l: np.full(l.shape[:-1], l.shape[-1])),
         _has_empty_segments,
+        fix="Skip segments with l = 0.",
     ),
 )
 

@@ -84,11 +84,11 @@ def test_compile_error_is_4_with_the_place(home):
         ({"arguments": "x, y, result, N, a"}, Exit.COMPILE_ERROR, "result"),
         ({"grid": "(N + 255 / 256"}, Exit.COMPILE_ERROR, "mine.cu:2:24: error:"),
         ({"grid": "blocks"}, Exit.COMPILE_ERROR, "blocks"),
-        ({"grid": "0"}, Exit.NOT_ACCEPTED, "grid"),
-        ({"grid": "N - 2000"}, Exit.NOT_ACCEPTED, "grid"),
-        ({"block": "2048"}, Exit.NOT_ACCEPTED, "1024"),
-        ({"grid": "dim3(1, 70000)"}, Exit.NOT_ACCEPTED, "65535"),
-        ({"block": "256, 10000000"}, Exit.NOT_ACCEPTED, "shared"),
+        ({"grid": "0"}, Exit.COMPILE_ERROR, "grid"),
+        ({"grid": "N - 2000"}, Exit.COMPILE_ERROR, "grid"),
+        ({"block": "2048"}, Exit.COMPILE_ERROR, "1024"),
+        ({"grid": "dim3(1, 70000)"}, Exit.COMPILE_ERROR, "65535"),
+        ({"block": "256, 10000000"}, Exit.COMPILE_ERROR, "shared"),
     ],
 )
 def test_bad_launch_line_is_refused_with_the_figure_or_name(home, changes, code, words):
@@ -96,6 +96,28 @@ def test_bad_launch_line_is_refused_with_the_figure_or_name(home, changes, code,
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert words in ended.stdout
     assert "Traceback" not in ended.stderr
+
+
+def test_a_launch_refused_at_run_time_is_4_with_place_and_caret(home):
+    ended = run(home, kernel(block="2048"), "--case", "thousand")
+    assert ended.returncode == Exit.COMPILE_ERROR
+    lines = ended.stdout.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("  mine.cu:2:"))
+    assert "2048 threads" in lines[place]
+    assert lines[place + 2].index("^") == lines[place + 1].index("2048")
+
+
+def test_a_part_of_the_cases_is_not_called_all_and_leads_to_all(home):
+    ended = run(home, kernel(), "--case", "three")
+    assert "Right, but only a part of the 7 cases was run: 1 on the CPU backend." in ended.stdout
+    assert re.search(r"Next +Run all cases: python \S+ test mine.cu --problem scaled-add --backend cpu", ended.stdout)
+    assert "solution" not in ended.stdout
+
+
+def test_what_a_right_kernel_prints_is_shown(home):
+    ended = run(home, kernel(body='if (i == 2) printf("i is %d\\n", i); ' + RIGHT), "--case", "three")
+    assert ended.returncode == Exit.ACCEPTED
+    assert "  Printed in three, cpu:\n    i is 2\n" in ended.stdout
 
 
 @pytest.mark.parametrize(

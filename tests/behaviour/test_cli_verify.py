@@ -12,7 +12,17 @@ from tests.behaviour.cli_program import PROBLEM, judge, make_home
 
 @pytest.fixture(scope="module")
 def pattern(tmp_path_factory):
-    return make_home(tmp_path_factory.mktemp("pattern"))
+    """The template with everything written that an author has to write."""
+    home = make_home(tmp_path_factory.mktemp("pattern"))
+    folder = home / "problems" / PROBLEM
+    edit(folder / "statement.md", "One paragraph: what the kernel is for and what makes it hard.", "Scale and add.")
+    edit(folder / "problem.py", f'title="{PROBLEM}"', 'title="Scaled addition"')
+    edit(folder / "problem.py", "Add a scaled array to another.", "out = a x + y for arrays of any length.")
+    edit(folder / "hints" / "1.md", "One thread", "Take one thread")
+    for kernel in (folder / "starter.cu", *folder.glob("submissions/*/*.cu")):
+        kernel.write_text(kernel.read_text() + "// By an author.\n")
+    (home / "problems" / "order.txt").write_text(f"{PROBLEM}\n")
+    return home
 
 
 @pytest.fixture
@@ -27,7 +37,27 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-def test_new_problem_from_the_template_is_in_order(home):
+def test_bare_template_says_everything_that_is_left_to_write(tmp_path):
+    bare = make_home(tmp_path)
+    (bare / "problems" / "order.txt").write_text("another\n")
+    ended = judge(bare, "verify", PROBLEM)
+    assert ended.returncode == Exit.NOT_ACCEPTED
+    for words in (
+        "statement.md is still the template's",
+        "problem.py is still the template's",
+        "hints/1.md is still the template's",
+        "starter.cu is still the template's",
+        "submissions/accepted/plain.cu is still the template's",
+        "statement.md still begins with the template's words: One paragraph",
+        "the title is still the id",
+        "the summary is still the template's",
+        f"{PROBLEM} is not in problems/order.txt",
+    ):
+        assert words in ended.stdout
+    assert ended.stdout.count("FAIL  ") == 2  # in its row and in the summary
+
+
+def test_problem_that_an_author_wrote_is_in_order(home):
     ended = judge(home, "verify", PROBLEM)
     assert ended.returncode == Exit.ACCEPTED, ended.stdout
     assert re.search(r"ok +mutants +3 of 3 caught by a named case", ended.stdout)
@@ -36,6 +66,18 @@ def test_new_problem_from_the_template_is_in_order(home):
 
 
 MISTAKES = {
+    "a statement that was begun only": (
+        "statement.md",
+        "Scale and add.",
+        "One paragraph: what the kernel is for and what makes it hard.",
+        "still begins with the template's words",
+    ),
+    "a requirement against no case": (
+        "problem.py",
+        "    mutants=MUTANTS,",
+        '    mutants=MUTANTS,\n    requirements=(Requirement("flops_over_baseline", 1.0, "Less.", baseline="gone"),),',
+        "is measured against a case 'gone'",
+    ),
     "a mutant that no case rejects": (
         "problem.py",
         '{"out": inputs["x"] + inputs["y"]}',
@@ -78,6 +120,8 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_each_planted_mistake_is_found(home, mistake):
     file, old, new, words = MISTAKES[mistake]
+    if "Requirement(" in new:
+        edit(home / "problems" / PROBLEM / file, "Problem, Role", "Problem, Requirement, Role")
     edit(home / "problems" / PROBLEM / file, old, new)
     ended = judge(home, "verify", PROBLEM)
     assert ended.returncode == Exit.NOT_ACCEPTED, ended.stderr

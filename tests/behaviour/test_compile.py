@@ -175,6 +175,56 @@ def test_conversions_are_those_of_a_call():
     assert compilation.ok, compilation.log
 
 
+NARROW = "__global__ void k(const float* x, float* out, {}) {{}}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters", "column_of", "words"),
+    [
+        ("x, out, scale, N", "int n, float s", "scale, N", "argument 3 of k: float `scale` becomes int `n`"),
+        ("x, out, N, scale", "int n, bool b", "scale)", "argument 4 of k: float `scale` becomes bool `b`"),
+        ("x, out, N", "bool causal", "N)", "argument 3 of k: int `N` becomes bool `causal`"),
+        ("x, out, 0.5 * N", "long long n", "0.5", "argument 3 of k: double `0.5 * N` becomes long long `n`"),
+    ],
+)
+def test_a_scalar_that_would_lose_its_meaning_is_refused(arguments, parameters, column_of, words):
+    source = f"// @launch k<<<1, 32>>>({arguments})\n" + NARROW.format(parameters)
+    line, column, message = told(source)
+    assert (line, column) == (1, source.index(column_of) + 1)
+    assert message.startswith(words)
+    assert "Where it is meant, write " in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters"),
+    [
+        ("x, out, N, scale, causal", "float a, double b, int c"),
+        ("x, out, int(scale), (int)(N * 0.5f), N > 3", "int a, long b, bool c"),
+        ("x, out, 1, N & 1, causal", "bool a, bool b, bool c"),
+        ("x, out, 0, nullptr, N", "float* a, int* b, unsigned char c"),
+        ("x, out, [](int n) { return n * 2; }(N), {1, 2}, D", "int a, int2 b, const int c"),
+    ],
+)
+def test_scalars_that_keep_their_meaning_pass(arguments, parameters):
+    compilation = compiled(f"// @launch k<<<1, 32>>>({arguments})\n" + NARROW.format(parameters))
+    assert compilation.ok, compilation.log
+
+
+def test_a_mistake_in_an_argument_is_told_once():
+    compilation = compiled("// @launch k<<<1, 32>>>(x, out, M + 1)\n" + NARROW.format("int n"))
+    assert [message.column for message in compilation.messages] == [33]
+
+
+def test_shared_arrays_too_large_name_the_instantiation_and_its_line():
+    kernel = "template <int D>\n__global__ void k(float* out) {\n  __shared__ float tile[D][256];\n"
+    kernel += "  tile[threadIdx.x % D][0] = 1.f;\n  out[0] = tile[0][0];\n}\n"
+    source = "// @launch k<D><<<1, 32>>>(out)\n" + kernel
+    line, _, message = told(source)
+    assert line == 3
+    assert message.startswith("the __shared__ arrays of k<64> take 65536 bytes, at most 49152 are allowed.")
+    assert compiled(source.replace("256", "128")).ok
+
+
 def test_problem_names_do_not_collide_with_the_submission():
     source = (
         "#define N 5\n#define x(a) a\n#define T 3\nconstexpr int D = 7;\n__device__ int scale;\n"

@@ -20,13 +20,14 @@ from judge.compiler.probing import probe_compiler
 from judge.compiler.target import Target
 from judge.events import NullSink
 from judge.examples import Examples
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.sandbox import probing, process
 from judge.sandbox.bubblewrap import Absence, Bubblewrap, bubblewrap
 from judge.sandbox.launcher import on_launcher
 from judge.sandbox.probing import Probe, _Conversation
 from judge.sandbox.tier import Tier, judge_probes, probe_isolation
 from judge.sandbox.view import gpu_view, plain_view
+from judge.selection import Options
 from judge.verdict import Verdict
 from judge.worker import supervisor
 from judge.worker.supervisor import Worker

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from judge.errors import NothingToDoError, UsageError
+from judge.errors import MachineError, NothingToDoError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
-from judge.pipeline import Options, choose_cases, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Buffer, Case, Group, Parameter, Problem, Requirement, Role, Tolerance
 from judge.records import DiagnosisKind, Report
 from judge.reports.style import Style
 from judge.reports.text import render_text
 from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
 from judge.schedules import schedule_of
+from judge.selection import Options, choose_cases
 from judge.verdict import Verdict
 from judge.worker import incidents
 
@@ -217,6 +218,29 @@ def test_an_endless_kernel_ends_at_its_limit_and_the_next_case_runs():
     assert report.cases[1].seconds < 4
 
 
+def test_after_two_cases_at_their_limit_the_rest_is_not_run_and_says_so():
+    endless = changed("if (i < n)", "while (n > 0) __nanosleep(1);\n  if (i < n)")
+    notes = Notes()
+    report = judge(endless, sink=notes)
+    assert [case.verdict.value for case in report.cases] == ["time_limit", "time_limit", "not_run"]
+    assert report.verdict is Verdict.TIME_LIMIT
+    assert "(2 of 3 cases not accepted, 1 not run)" in report.message
+    left_out = report.cases[2]
+    assert left_out.message == "not run, because one used up its time and some used up its time"
+    assert "--case many" in left_out.replay
+    assert left_out.replay.endswith(
+        f"--backend cpu --schedule {schedule_of(PROBLEM, PROBLEM.case(left_out.name), report.seed)}"
+    )
+    assert "started" not in {entry[0] for entry in notes.told if "many" in entry}
+    assert Report.model_validate_json(report.model_dump_json()) == report
+    assert [case.verdict.value for case in judge(endless, cases=("many",)).cases] == ["time_limit"]
+
+
+def test_a_launch_refused_for_its_size_stops_no_other_case():
+    report = judge(changed("<<<(n + 63) / 64, 64>>>", "<<<1 << 30, 1024>>>"))
+    assert [case.verdict.value for case in report.cases] == ["time_limit"] * 3
+
+
 def test_an_access_out_of_bounds_is_undefined_behavior_with_its_line_and_the_next_case_runs():
     report = judge(changed("if (i < n) out[i]", "if (i < n || n == 33) out[i]"))
     assert [case.verdict.value for case in report.cases] == ["accepted", "undefined_behavior", "accepted"]
@@ -258,6 +282,20 @@ def test_a_requirement_is_checked_only_on_right_answers():
     assert judge(changed("factor * x", "3.f * x"), problem).verdict is Verdict.WRONG_ANSWER
 
 
+def test_a_requirement_against_another_case_runs_that_case_for_its_counts():
+    no_more = Requirement(
+        "flops_over_baseline", 20.0, "Do not repeat.", baseline="some", applies=lambda case: case.name == "many"
+    )
+    problem = PROBLEM.__class__(**{**vars(PROBLEM), "requirements": (no_more,)})
+    for cases in ((), ("many",)):
+        report = judge(RIGHT, problem, cases=cases)
+        assert report.verdict is Verdict.REQUIREMENT_UNMET
+        assert (
+            "many takes 30.30 times the floating-point operations that the same kernel does in some" in report.message
+        )
+    assert [case.name for case in report.cases] == ["many"]
+
+
 def test_a_fault_of_the_judge_is_a_judge_error_with_an_incident_and_no_details():
     broken = PROBLEM.__class__(**{**vars(PROBLEM), "cases": (a_case("bad", 4, family="broken"),)})
     notes = Notes()
@@ -267,6 +305,22 @@ def test_a_fault_of_the_judge_is_a_judge_error_with_an_incident_and_no_details()
     kept = (incidents.incident_folder() / f"{report.incident}.txt").read_text()
     assert "the author's own mistake" in kept
     assert notes.told[-1] == ("report", "judge_error")
+
+
+def test_resources_of_the_kernels_need_no_gpu():
+    report = judge(RIGHT, cases=("some",), resources=True)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.compile.kernels_arch == "sm_90"
+    [kernel] = report.compile.kernels
+    assert kernel.name == "scale"
+    assert 4 <= kernel.registers <= 32
+    assert judge(RIGHT, cases=("some",)).compile.kernels == ()
+
+
+def test_the_cuda_backend_without_a_gpu_names_the_other_one(monkeypatch):
+    monkeypatch.setattr("judge.pipeline.gpu_present", lambda: False)
+    with pytest.raises(MachineError, match=r"^No NVIDIA GPU on this machine\. Use --backend cpu"):
+        judge(RIGHT, backend="cuda")
 
 
 def test_unknown_cases_and_empty_selections_are_told():

@@ -9,8 +9,9 @@ from judge import pipeline
 from judge.compiler import Target
 from judge.errors import MachineError
 from judge.events import NullSink
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.sandbox.view import plain_view
+from judge.selection import Options
 from judge.verdict import Verdict
 from judge.worker import supervisor
 from tests.behaviour.test_pipeline import PROBLEM, RIGHT, changed

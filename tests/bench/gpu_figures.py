@@ -16,8 +16,9 @@ from typing import Any
 from judge.catalogue import find_problems, load_problem
 from judge.errors import JudgeError
 from judge.events import NullSink
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Case, Problem
+from judge.selection import Options
 from judge.verification.package import planted_submissions
 from judge.verification.selfcheck import SEED
 

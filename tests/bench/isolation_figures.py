@@ -22,7 +22,7 @@ from judge.catalogue import load_problem
 from judge.compiler.boxed import Box
 from judge.compiler.target import Target
 from judge.events import NullSink
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Problem
 from judge.sandbox import process
 from judge.sandbox.bubblewrap import Absence, bubblewrap
@@ -30,6 +30,7 @@ from judge.sandbox.cgroup import find_controllers
 from judge.sandbox.frames import PeerGone
 from judge.sandbox.probing import _Conversation
 from judge.sandbox.view import plain_view
+from judge.selection import Options
 from judge.worker import supervisor
 from judge.worker.messages import CaseRequest, LaunchSpec
 from judge.worker.pool import Pool

@@ -86,6 +86,18 @@ def _device(file: str) -> CpuDevice:
     return device
 
 
+def _buffer(device: CpuDevice, name: str, array: np.ndarray) -> int:
+    """Watched like an output; reading what is blank in it is a fault."""
+    label = BufferLabel(name, array.itemsize, array.shape, "output")
+    address = device.allocate(label, max(array.nbytes, 1))
+    data = np.ascontiguousarray(array).tobytes()
+    if data == bytes([POISON]) * len(data):
+        device.poison(address, len(data), POISON)
+    else:
+        device.upload(address, data)
+    return address
+
+
 def execute(file: str, runs: Run | list[Run]) -> list[tuple[list[np.ndarray], LaunchOutcome]]:
     """Run launches one after another on fresh memory; an array used by several launches is one buffer."""
     device = _device(file)
@@ -97,9 +109,7 @@ def execute(file: str, runs: Run | list[Run]) -> list[tuple[list[np.ndarray], La
         for number, argument in enumerate(run.arguments):
             if isinstance(argument, np.ndarray):
                 if id(argument) not in addresses:
-                    label = BufferLabel(f"argument{number}", argument.itemsize, argument.shape, "output")
-                    addresses[id(argument)] = device.allocate(label, max(argument.nbytes, 1))
-                    device.upload(addresses[id(argument)], np.ascontiguousarray(argument).tobytes())
+                    addresses[id(argument)] = _buffer(device, f"argument{number}", argument)
                 raw = addresses[id(argument)].to_bytes(8, "little")
             else:
                 raw = argument.tobytes()

@@ -29,7 +29,7 @@ ROW = 8
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _HEADER = f"""
-.version 8.6
+.version 8.7
 .target sm_90
 .address_size 64
 {CONSTANTS}.visible .entry {KERNEL}(.param .u64 in_, .param .u64 out_)

@@ -13,8 +13,9 @@ from multiprocessing import get_context
 from judge.catalogue import find_problems, load_problem
 from judge.errors import JudgeError
 from judge.events import NullSink
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.problem import Group
+from judge.selection import Options
 from judge.verification.package import PlantedSubmission, planted_submissions
 from judge.verification.selfcheck import SEED, expectation_faults
 

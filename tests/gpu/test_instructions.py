@@ -26,6 +26,23 @@ GUARDED = re.compile(r"@!?cond (set|testp)\.")
 """ptxas 13.0 expands a guarded set with a float result, or testp, so that lanes left out lose their old value."""
 
 
+UNFIXED = ("cp.async.",)
+"""Forms that look at what hardware may already have done, or not."""
+
+
+def fixed_by_hardware(results) -> set[int]:
+    """Ids of the results for which a GPU must give the interpreter's value."""
+    fixed = set()
+    for result, following in zip(results, [*results[1:], None], strict=True):
+        # The last result of a wmma is a register of a fragment, whose layout is each GPU's own.
+        last = following is None or following.text != result.text
+        opaque = result.spelling.startswith("wmma.") and last
+        unfixed = result.spelling.startswith((*ADDRESSES, *UNFIXED))
+        if not (result.ordered or unfixed or opaque or GUARDED.search(result.text)):
+            fixed.add(id(result))
+    return fixed
+
+
 @dataclass
 class Gpu:
     """Runs PTX text through the driver."""
@@ -51,12 +68,9 @@ def test_the_interpreter_gives_what_the_gpu_gives(seed):
     expected = batch.rows(memory, target)
     output = np.zeros_like(expected)
     _, got = Gpu().run(batch.text, batches.KERNEL, (1, 1, 1), (batch.threads, 1, 1), [batch.inputs, output])
-    found = [
-        str(d)
-        for d in compare(batch, expected, got)
-        if not d.result.ordered and not d.result.spelling.startswith(ADDRESSES) and not GUARDED.search(d.result.text)
-    ]
-    assert found == []
+    fixed = fixed_by_hardware(batch.results)
+    found = [str(d) for d in compare(batch, expected, got) if id(d.result) in fixed]
+    assert found == [], "\n".join(found)
 
 
 @pytest.mark.parametrize("seed", range(30))

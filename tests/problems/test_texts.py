@@ -47,6 +47,16 @@ def test_mutants_speak_to_the_learner(problem):
         assert len(mutant.sentence) > 20, mutant.id
 
 
+VERBS = "Add Carry Compare Divide Give Hide Index Leave Let Look Multiply Read Round Skip Start Stop Store Subtract Use"
+VERBS += " Weigh Write"
+
+
+def test_mutants_say_what_to_do(problem):
+    for mutant in problem.mutants:
+        assert mutant.advice.split()[0] in VERBS.split(), mutant.id
+        assert mutant.advice.endswith("."), mutant.id
+
+
 def test_every_mutant_has_a_kernel_that_commits_it(problem):
     expected = {planted.expectation.mutant for planted in planted_submissions(problem.folder)}
     assert {mutant.id for mutant in problem.mutants} - expected == set()

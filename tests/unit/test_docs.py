@@ -32,7 +32,7 @@ def test_readme_shows_the_table_of_exit_codes():
 def test_verdicts_have_the_exit_codes_of_the_table():
     assert {verdict.exit_code for verdict in Verdict} <= {int(code) for code in Exit}
     assert {v for v in Verdict if v.exit_code == Exit.ACCEPTED} == {Verdict.ACCEPTED}
-    assert {v for v in Verdict if v.exit_code == Exit.COMPILE_ERROR} == {Verdict.COMPILE_ERROR}
+    assert {v for v in Verdict if v.exit_code == Exit.COMPILE_ERROR} == {Verdict.COMPILE_ERROR, Verdict.LAUNCH_ERROR}
     assert {v for v in Verdict if v.exit_code == Exit.JUDGE_OR_MACHINE} == {Verdict.JUDGE_ERROR}
 
 

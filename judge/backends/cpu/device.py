@@ -14,7 +14,7 @@ from judge.backends.base import (
 from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT
 from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
-from judge.backends.cpu.executor import JitExecutor, LaunchResult
+from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
 from judge.backends.cpu.figures import launch_counters
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.jit import engine, host_features
@@ -28,8 +28,6 @@ from judge.backends.cpu.traffic import merged_shadows, unique_bytes
 from judge.records import Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"
-PLANNER_PREFIX = "judge_plan_"
-"""How the kernels begin that compute geometry and arguments; they run as one thread."""
 
 JIT_MACHINES = ("x86_64", "AMD64")
 """Where generated code has been run and compared; elsewhere the interpreter is right and slow."""

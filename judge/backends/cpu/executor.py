@@ -63,6 +63,9 @@ from judge.backends.cpu.traffic import PatternTable, SlotTraffic, merged_shadows
 from judge.backends.cpu.watching import WatchTable, global_watch, meetings, read_cell, shared_watch
 from judge.records import DiagnosisKind
 
+PLANNER_PREFIX = "judge_plan_"
+"""How the kernels begin that compute geometry and arguments; they run as one thread."""
+
 FUEL = 4096
 """Backward branches of a warp before others get their turn."""
 
@@ -147,6 +150,10 @@ class JitExecutor:
             self._kernels[key] = split_barrier_reductions(module.kernels[name])
         return self._kernels[key]
 
+    def watches(self, kernel: str) -> bool:
+        """A planning kernel's code is ours but for expressions, and its structs have padding it copies."""
+        return self.watch and not kernel.startswith(PLANNER_PREFIX)
+
     def lower(self, module: ir.Module, name: str, *, shape: CtaShape, patterns: bool = False) -> LoweredKernel:
         """The LLVM text of a kernel for CTAs of a shape. Raises NotEmulatedError."""
         key = (id(module), name, shape, patterns)
@@ -155,7 +162,7 @@ class JitExecutor:
                 self.kernel(module, name),
                 shape=shape,
                 masked_stores=host_features().masked_stores,
-                watch=self.watch and not patterns,
+                watch=self.watches(name) and not patterns,
                 patterns=patterns,
             )
         return self._lowered[key]
@@ -186,7 +193,7 @@ class JitExecutor:
         result = LaunchResult()
         compiled = self._compile(module, code, CtaShape.of(block), patterns, result)
         launch = _Launch(module, code, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
-        launch.watch = self.watch and not patterns
+        launch.watch = self.watches(kernel) and not patterns
         launch.patterns = patterns
         launch.talks = any(i.opcode in ("atom", "red") or is_strong(i) for i in code.instructions)
         ctas = grid[0] * grid[1] * grid[2]

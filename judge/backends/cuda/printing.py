@@ -10,7 +10,7 @@ import fcntl
 import mmap
 import os
 
-CAP_BYTES = 64 * 1024
+CAP_BYTES = 60 * 1024
 NOTICE = "\n[output cut after {cap} bytes]"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def doctor(format_: FormatOption = Format.TEXT) -> None:
-    """Check the machine: driver, GPU, NVRTC, CuPy, JIT, isolation, disk, problems. Safe to paste."""
+    """Check what this machine has. Safe to paste."""
     import dataclasses
 
     from judge.cli.exits import Exit

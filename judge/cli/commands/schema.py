@@ -12,7 +12,7 @@ class Of(StrEnum):
 
 
 def schema(of: Annotated[Of, typer.Argument(metavar="[test|stats]", help="Whose JSON.")] = Of.TEST) -> None:
-    """Print the JSON Schema of `judge test --format json`, or of `judge stats`."""
+    """Print the JSON Schema of a report, or of statistics."""
     from judge.cli.output import say_json
     from judge.figures import statistics_schema
     from judge.records import report_schema

@@ -18,13 +18,17 @@ def show(problem_id: ProblemArgument, format_: FormatOption = Format.TEXT) -> No
     if format_ is Format.JSON:
         say_json(_as_json(problem, statement))
         return
-    say(statement.rstrip() + "\n\n")
-    say(_interface(problem))
+    from judge.reports.mathtext import plain_statement
+
+    say(plain_statement(statement.rstrip()) + "\n\n")
+    say(_facts(problem, statement))
 
 
-def _interface(problem: "Problem") -> str:
+def _facts(problem: "Problem", statement: str) -> str:
+    """The cases, and of the interface and the default launch what the statement does not say itself."""
     from judge.reports.style import style_for
     from judge.reports.tables import Column, render_table
+    from judge.verification.numbers import show_parameters
 
     style = style_for()
     buffers = render_table(
@@ -54,11 +58,16 @@ def _interface(problem: "Problem") -> str:
             Column("case", lambda c: c.name),
             Column("group", lambda c: c.group.value),
             Column("inputs", lambda c: c.family),
-            Column("parameters", lambda c: ", ".join(f"{k} {v:g}" for k, v in c.parameters.items())),
+            Column("parameters", lambda c: show_parameters(c.parameters)),
         ],
         style,
     )
-    return f"{buffers}\n{parameters}\n{cases}\n  Default launch: {problem.default_launch}"
+    names = [buffer.name for buffer in problem.buffers] + [parameter.name for parameter in problem.parameters]
+    told = all(f"`{name}`" in statement for name in names)
+    parts = [cases] if told else [buffers, parameters, cases]
+    if problem.default_launch not in statement:
+        parts.append(f"  Default launch: {problem.default_launch}")
+    return "\n".join(parts)
 
 
 def _as_json(problem: "Problem", statement: str) -> dict[str, Any]:

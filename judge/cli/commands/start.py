@@ -26,13 +26,18 @@ def start(
     if header not in text:
         text = f"{header}\n{text}"
     target = output or Path(f"{problem_id}.cu")
+    kept = ""
     try:
         if target.exists():
             if not force:
-                raise UsageError(f"{target} exists already. Test it, or add --force to begin again (it is kept).")
-            target.replace(target.with_name(target.name + ".bak"))
+                raise UsageError(
+                    f"{target} exists already. Test it, or add --force to begin again (it is kept as {target}.bak)."
+                )
+            backup = target.with_name(target.name + ".bak")
+            target.replace(backup)
+            kept = f"The old file is now {backup}.\n"
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}.") from None
     name = program_name()
-    say(f"Wrote {target}. Read the task: {name} show {problem_id}\nThen:  {name} test {target}")
+    say(f"{kept}Wrote {target}. Read the task: {name} show {problem_id}\nThen:  {name} test {target}")

@@ -22,7 +22,7 @@ def stats(
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of a hidden case's inputs.")] = 0,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Count a case: instructions, traffic, sectors, bank conflicts, divergence, occupancy, the worst lines."""
+    """Count what a kernel does, and show the lines that waste most."""
     from judge.catalogue import load_problem
     from judge.cli.inputs import find_problem_of, read_file
 

@@ -1,5 +1,6 @@
 """`judge test`: judge one submission and show the report."""
 
+import shlex
 import sys
 from enum import StrEnum
 from functools import partial
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judge.cli.completion import complete_problem
-from judge.cli.output import Format, FormatOption
+from judge.cli.output import Format, FormatOption, remark
 
 if TYPE_CHECKING:
     from judge.records import Report
@@ -58,27 +59,50 @@ def judge_file(
     """Judge a kernel: compile it, run the cases, compare with float64."""
     from judge.catalogue import load_problem
     from judge.cli.exits import Exit
-    from judge.cli.inputs import find_problem_of, read_file
+    from judge.cli.inputs import find_problem_of, other_problem_of, read_file
+    from judge.errors import UsageError
 
     data = read_file(file)
     problem = load_problem(find_problem_of(file, data, problem_id))
     names = tuple(dict.fromkeys(case or ()))
+    if names and cases is not Cases.ALL:
+        raise UsageError("--case and --cases exclude each other. Name single cases, or one group.")
 
-    from judge.pipeline import Options, judge_submission
+    from judge.pipeline import judge_submission
     from judge.reports.progress import progress_sink
+    from judge.selection import Options
+    from judge.verification.package import is_planted
 
     options = Options(
-        backend=backend.value, cases=names, group=cases.value, seed=seed, fail_fast=fail_fast, schedule=schedule
+        backend=backend.value,
+        cases=names,
+        group=cases.value,
+        seed=seed,
+        fail_fast=fail_fast,
+        schedule=schedule,
+        resources=verbose,
     )
+    other = other_problem_of(data, problem.id)
+    if other is not None:
+        remark(f"note: line {other[0]} of {file} names {other[1]}; it is judged for {problem.id}, as --problem asks")
     report = judge_submission(problem, data, file, options, progress_sink(sys.stderr))
-    _show(report, data, format_, verbose=verbose)
+    planted = is_planted(problem.folder, data)
+    if planted and report.verdict.exit_code == Exit.ACCEPTED:
+        hint = "This is a model solution of the judge, so it does not count as solved. Your own: judge start PROBLEM"
+        report = report.model_copy(update={"hint": hint})
+    if other is not None and not report.compile.ok:
+        hint = (
+            f"Line {other[0]} names {other[1]}. Without --problem it is judged for that: judge test {shlex.quote(file)}"
+        )
+        report = report.model_copy(update={"hint": hint})
+    _show(report, data, format_, verbose=verbose, brief=other is not None)
     whole = not names and cases is Cases.ALL and schedule is None
-    _remember(report, whole=whole)
+    _remember(report, whole=whole and not planted)
     nothing_ran = report.verdict.exit_code == Exit.ACCEPTED and not report.cases
     raise typer.Exit(Exit.NOTHING_TO_DO if nothing_ran else report.verdict.exit_code)
 
 
-def _show(report: "Report", data: bytes, format_: Format, *, verbose: bool) -> None:
+def _show(report: "Report", data: bytes, format_: Format, *, verbose: bool, brief: bool) -> None:
     from judge.cli.output import say
     from judge.cli.program import as_typed
     from judge.reports.json import render_json
@@ -90,7 +114,7 @@ def _show(report: "Report", data: bytes, format_: Format, *, verbose: bool) -> N
         return
     source = data.decode("utf-8", errors="replace")
     typed = partial(as_typed, problem=report.problem.id)
-    say(render_text(report, style_for(), source=source, verbose=verbose, as_typed=typed))
+    say(render_text(report, style_for(), source=source, verbose=verbose, brief=brief, as_typed=typed))
 
 
 def _remember(report: "Report", *, whole: bool) -> None:

@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 def verify(
     problem_ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PROBLEM]...", help="Problems to check (default: all).", autocompletion=complete_problem
-        ),
+        typer.Argument(metavar="PROBLEM", help="Problems to check (default: all).", autocompletion=complete_problem),
     ] = None,
     backend: Annotated[Backend, typer.Option(help="Where the planted submissions are judged.")] = Backend.CPU,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Checks at the same time.")] = 2,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole kill matrix.")] = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Prove problems: accepted kernels pass, wrong ones fail as they should, every mutant is caught."""
+    """Prove that problems and their planted kernels are right."""
     import dataclasses
 
     from judge.catalogue import find_problems, problem_folder

@@ -67,7 +67,6 @@ def pipeline(monkeypatch):
     fake = FakePipeline()
     module = types.ModuleType("judge.pipeline")
     module.judge_submission = fake.judge_submission
-    module.Options = types.SimpleNamespace
     monkeypatch.setitem(sys.modules, "judge.pipeline", module)
     return fake
 

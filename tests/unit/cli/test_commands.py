@@ -5,6 +5,7 @@ import jsonschema
 import pytest
 
 from judge.cli.exits import Exit
+from judge.cli.program import program_name
 from judge.figures import Statistics
 from judge.records import Counters
 from judge.statistics import Choice, NotCountedError
@@ -43,6 +44,16 @@ def test_show_gives_statement_interface_and_cases(cli):
     assert shown["cases"][0]["parameters"] == {"R": 4, "C": 40}
 
 
+def test_show_tells_nothing_twice_and_no_tex(cli, problems):
+    statement = "# x\n\nFor $N \\ge 1$: `x`, `out`, `R`, `C`.\n\n```\ntwice<<<R, C>>>(x, out)\n```\n"
+    (problems / "first-step" / "statement.md").write_text(statement)
+    out = cli("show", "first-step").out
+    assert "For N ≥ 1: `x`" in out
+    assert out.count("twice<<<R, C>>>(x, out)") == 1
+    assert "float*" not in out
+    assert "R 4, C 40" in out
+
+
 @pytest.mark.parametrize("command", ["show", "start", "hint", "solution"])
 def test_unknown_problem_has_a_suggestion(cli, command):
     outcome = cli(command, "secnd-step")
@@ -59,7 +70,8 @@ def test_start_writes_the_starter_with_its_header_and_never_overwrites(cli):
     refused = cli("start", "first-step")
     assert refused.code == Exit.USAGE
     assert "--force" in refused.err
-    cli("start", "first-step", "--force")
+    assert "first-step.cu.bak" in refused.err
+    assert cli("start", "first-step", "--force").out.startswith("The old file is now first-step.cu.bak.\n")
     assert Path("first-step.cu.bak").read_text() == "my work"
 
 
@@ -187,3 +199,19 @@ def test_stats_of_a_kernel_that_does_not_end_is_no_fault_of_the_judge(cli, monke
     outcome = cli("stats", "a.cu")
     assert outcome.code == 1
     assert "nothing was counted: trap" in outcome.err
+
+
+def test_the_list_of_commands_is_cut_nowhere(cli):
+    assert "..." not in cli("--help").out.partition("Commands:")[2]
+    assert cli("verify", "--help").out.startswith("Usage: judge verify [OPTIONS] [PROBLEM]...\n")
+
+
+@pytest.mark.parametrize(("on_path", "name"), [(True, "judge"), (False, "../bin/judge")])
+def test_commands_are_shown_in_the_way_that_works_here(cli, tmp_path, monkeypatch, on_path, name):
+    script = tmp_path / "bin" / "judge"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent) if on_path else "/nowhere")
+    monkeypatch.setattr("sys.argv", [str(script)])
+    assert program_name() == name

@@ -6,6 +6,7 @@ import pytest
 
 from judge.cli.exits import Exit
 from judge.errors import MachineError, SubmissionError, UsageError
+from judge.records import CompileMessage, CompileReport
 from judge.verdict import Verdict
 from tests.unit.reports.samples import compile_error_report, make_case, make_report, wrong_report
 
@@ -54,6 +55,7 @@ def test_options_reach_the_pipeline(cli, pipeline):
         "group": "all",
         "seed": 5,
         "fail_fast": True,
+        "resources": False,
         "schedule": 9,
     }
 
@@ -93,12 +95,15 @@ def test_problem_comes_from_flag_header_file_or_folder(cli, pipeline, file, text
         (("folder",), "folder is a folder. Give the .cu file in it: inside.cu."),
         (("/dev/null",), "no regular file"),
         (("a\0b",), "cannot be read"),
-        (("unclear.cu",), "Add --problem ID, or put `// problem: ID` in its first line."),
+        (("unclear.cu",), "Add --problem ID, or put a line `// problem: ID` among its first 50."),
         (("write.cu", "--problem", "frist-step"), "Did you mean first-step?"),
         (("typo.cu",), "typo.cu:2: No problem is called 'second-stop'. Did you mean second-step?"),
-        (("write.cu", "--seed", "-1"), "--seed"),
-        (("write.cu", "--backend", "gpu"), "--backend"),
-        (("write.cu", "--format", "xml"), "--format"),
+        (("write.cu", "--seed", "-1"), "Invalid value for '--seed': must be at least 0."),
+        (("write.cu", "--seed", "x"), "Invalid value for '--seed': must be a whole number."),
+        (("write.cu", "--backend", "gpu"), "'--backend': 'gpu' is not one of 'auto', 'cpu', 'cuda'."),
+        (("write.cu", "--cases", "sampl"), "'--cases': 'sampl' is not one of 'all', 'sample', 'bench'."),
+        (("write.cu", "--case", "small", "--cases", "bench"), "--case and --cases exclude each other"),
+        (("write.cu", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of"),
         (("write.cu", "--nonsense"), "--nonsense"),
         ((), "FILE"),
     ],
@@ -185,3 +190,33 @@ def test_only_a_whole_accepted_run_is_remembered(cli, pipeline):
     assert cli("solution", "first-step").code == Exit.USAGE
     cli("test", "a.cu")
     assert cli("solution", "first-step").code == Exit.ACCEPTED
+
+
+def test_a_model_solution_is_not_the_users_own(cli, pipeline, problems):
+    planted = (problems / "first-step" / "submissions" / "accepted" / "plain.cu").read_text()
+    outcome = cli("test", write("mine.cu", planted), "--problem", "first-step")
+    assert outcome.code == Exit.ACCEPTED
+    assert "does not count as solved" in outcome.out
+    assert "judge start first-step" in outcome.out
+    assert cli("solution", "first-step").code == Exit.USAGE
+    cli("test", write("mine.cu", planted + "// and mine"), "--problem", "first-step")
+    assert cli("solution", "first-step").code == Exit.ACCEPTED
+
+
+def test_a_file_that_names_another_problem_is_told_in_one_line(cli, pipeline):
+    errors = tuple(CompileMessage(line=2, column=1, message=f'identifier "x{i}" is undefined') for i in range(11))
+    compiled = CompileReport(ok=False, errors=errors)
+    pipeline.answer = make_report(Verdict.COMPILE_ERROR, compile=compiled, cases=())
+    outcome = cli("test", write("a.cu"), "--problem", "second-step")
+    note = "note: line 1 of a.cu names first-step; it is judged for second-step, as --problem asks\n"
+    assert outcome.err == note
+    assert outcome.out.count("is undefined") == 1
+    assert "and 10 more messages" in outcome.out
+    assert "Without --problem it is judged for that: judge test a.cu\n" in outcome.out
+    assert cli("test", "a.cu", "--problem", "first-step").out.count("is undefined") == 10
+
+
+def test_the_problem_is_filled_into_what_the_reader_of_a_file_says(cli, pipeline):
+    empty = CompileReport(ok=False, errors=(CompileMessage(message="the file is empty. Begin: judge start PROBLEM"),))
+    pipeline.answer = make_report(Verdict.COMPILE_ERROR, compile=empty, cases=())
+    assert "judge start first-step" in cli("test", write("a.cu")).out

@@ -140,3 +140,16 @@ def test_forged_places_point_nowhere():
     messages = cleaned(log).messages
     assert messages[0].line is None
     assert cleaned(log).text.count("/etc/passwd") == 0
+
+
+def test_what_only_looks_unused_because_of_an_error_is_not_told():
+    warning = 'submission.cu(2): warning #177-D: variable "kKeys" was declared but never referenced\n  x\n  ^\n\n'
+    both = warning + error(1, 12, 'identifier "row_norm" is undefined')
+    assert [message.severity for message in cleaned(both).messages] == ["error"]
+    assert [message.severity for message in cleaned(warning, failed=False).messages] == ["warning"]
+
+
+def test_a_suggestion_ends_its_sentence_once():
+    source = KERNEL.replace("row_norm", "row_nrm")
+    _, _, message = first(error(1, 1, 'identifier "row_norm" is undefined', "default-launch"), source)
+    assert "did you mean row_nrm? The default is" in message

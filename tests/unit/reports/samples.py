@@ -80,7 +80,11 @@ def wrong_report() -> Report:
                 occurrences=64,
                 hint="Guard the load of the last tile.",
             ),
-            Diagnosis(kind=DiagnosisKind.MUTANT_MATCH, message="Your output equals a known mistake. [tail_counted]"),
+            Diagnosis(
+                kind=DiagnosisKind.MUTANT_MATCH,
+                message="Your output equals a known mistake: write the tail. [tail_counted]",
+                hint="Write the tail.",
+            ),
         ),
         replay="judge test mine.cu --problem flash-forward --case tile-plus-1 --seed 7 --backend cpu",
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from judge.records import CompileReport, Diagnosis, DiagnosisKind
+from judge.records import CompileReport, Diagnosis, DiagnosisKind, ErrorSummary, LaunchReport
 from judge.reports.style import Style
 from judge.reports.text import render_text
 from judge.verdict import Verdict
@@ -27,11 +27,11 @@ def test_wrong_answer_says_what_where_hint_and_replay():
         "64 of 4224 elements (1.5%)",
         "only BH = 0; only the last index of N (32)",
         "O[0, 32, 0]: got nan, want 0.1234568",
+        "mutant match: Your output equals a known mistake: write the tail.",
         "out of bounds: Thread reads K one row past its end.",
         "12 | float k = K[(j * 32 + r) * D + c];",
         "kernel flash_attn_fwd<64>, block (3, 0, 0), thread (5, 0, 0), K[0, 33, 5], 64 times",
-        "mutant match: Your output equals a known mistake.",
-        "Hint    Guard the load of the last tile.",
+        "Hint    Write the tail.",
         "Replay  judge test mine.cu --problem flash-forward --case tile-plus-1 --seed 7 --backend cpu\n",
         "1 of 2 cases accepted",
     ]
@@ -56,6 +56,7 @@ def test_verdict_stays_in_view_with_many_cases():
         Verdict.WRONG_ANSWER, cases=tuple(make_case(Verdict.WRONG_ANSWER, name=f"case-{i}") for i in range(50))
     )
     assert len(text(failed).splitlines()) < 32
+    assert "0 of 50 cases accepted, 10 of 50 that failed shown; --verbose shows every case" in text(failed)
     assert "hidden-49" in text(accepted, verbose=True)
 
 
@@ -134,3 +135,85 @@ def test_warning_does_not_hide_behind_acceptance():
 def test_commands_are_shown_as_typed():
     shown = text(wrong_report(), as_typed=lambda line: line.replace("judge test", "python practice/judge.py test"))
     assert "Replay  python practice/judge.py test mine.cu" in shown
+
+
+@pytest.mark.parametrize(
+    ("mismatches", "total", "shown"),
+    [
+        (8959, 8960, "8959 of 8960 elements (99.9%)"),
+        (8960, 8960, "8960 of 8960 elements (all)"),
+        (1, 512000, "1 of 512000 elements (under 0.1%)"),
+        (1, 1, "1 of 1 element (all)"),
+    ],
+)
+def test_the_share_of_wrong_elements_is_never_rounded_to_all_or_none(mismatches, total, shown):
+    case = make_case(Verdict.WRONG_ANSWER, error=ErrorSummary(mismatches=mismatches, total=total))
+    assert f"Wrong  {shown}\n" in text(make_report(Verdict.WRONG_ANSWER, cases=(case,)))
+
+
+def test_large_multiples_are_written_out():
+    case = make_case(read_amplification=2048.0, error=ErrorSummary(naive_multiple=512345.0))
+    shown = text(make_report(cases=(case,)))
+    assert "2,048x" in shown
+    assert "512,345x" in shown
+    assert "e+" not in shown
+
+
+def test_words_count_in_singular_and_plural():
+    assert "1 of 1 case accepted" in text(make_report())
+    one_more = tuple(Diagnosis(kind=DiagnosisKind.TRAP, message=f"fault {i}") for i in range(4))
+    case = make_case(Verdict.RUNTIME_ERROR, diagnoses=one_more)
+    assert "and 1 more diagnosis\n" in text(make_report(Verdict.RUNTIME_ERROR, cases=(case,)))
+
+
+def test_what_the_kernel_printed_is_shown_for_accepted_cases_too_and_is_capped():
+    many = "\n".join(f"line {i}" for i in range(25))
+    cases = tuple(make_case(name=f"case-{i}", printed=many if i == 0 else "short") for i in range(5))
+    shown = text(make_report(cases=cases))
+    assert "  Printed in case-0, cpu:\n    line 0\n" in shown
+    assert "    line 19\n    and 5 more lines\n" in shown
+    assert "Printed in case-2, cpu:\n    short\n" in shown
+    assert "Printed in case-3" not in shown
+    assert "2 more cases printed; --verbose or --case NAME shows it" in shown
+    assert "Printed in case-4" in text(make_report(cases=cases), verbose=True)
+
+
+def test_the_told_case_prints_first_and_alone():
+    good = make_case(name="good", printed="from the good one")
+    bad = make_case(Verdict.WRONG_ANSWER, name="bad", printed="from the bad one")
+    shown = text(make_report(Verdict.WRONG_ANSWER, cases=(good, bad)))
+    assert "from the bad one" in shown
+    assert "from the good one" not in shown
+    assert "1 more case printed" in shown
+
+
+def test_a_refused_launch_is_shown_like_a_compile_error_with_its_line_and_caret():
+    launches = (LaunchReport(text="k<<<1, 2048>>>(x)", line=2, kernel="k"),)
+    case = make_case(
+        Verdict.LAUNCH_ERROR, message="line 2: block of 2048 threads", line=2, column=19, error=None, launches=launches
+    )
+    report = make_report(Verdict.LAUNCH_ERROR, message=f"case book: {case.message}", cases=(case,))
+    lines = text(report, source="// problem: x\n// @launch k<<<1, 2048>>>(x)\n").splitlines()
+    place = lines.index("  mine.cu:2:19: error: block of 2048 threads")
+    assert lines[place + 1] == "      2 | // @launch k<<<1, 2048>>>(x)"
+    assert lines[place + 2].index("^") == lines[place + 1].index("2048")
+    assert sum("block of 2048 threads" in line for line in lines) == 1
+    assert not any(line.startswith("  Launch") for line in lines)
+
+
+def test_cases_that_were_not_run_are_counted_and_listed_only_when_asked():
+    limit = tuple(make_case(Verdict.TIME_LIMIT, name=f"slow-{i}", error=None) for i in range(2))
+    left_out = tuple(make_case(Verdict.NOT_RUN, name=f"left-{i}", error=None) for i in range(3))
+    report = make_report(Verdict.TIME_LIMIT, cases=limit + left_out)
+    assert "0 of 5 cases accepted, 3 not run because two before them had to be killed" in text(report)
+    assert "left-0" not in text(report)
+    assert "left-2  not run" in text(report, verbose=True)
+
+
+def test_resources_say_what_they_were_compiled_for():
+    report = timed_report()
+    compiled = report.compile.model_copy(update={"kernels_arch": "sm_90"})
+    shown = text(report.model_copy(update={"compile": compiled}), verbose=True)
+    assert "  Resources of the kernels, optimized for sm_90:\n" in shown
+    assert "gqa<128>" in shown
+    assert "Resources" not in text(report)

@@ -9,7 +9,7 @@ from tests.unit.submission.example import WHOLE_PROGRAM
 
 def test_whole_program():
     host = separate(WHOLE_PROGRAM)
-    assert host.kernels == ("row_norm",)
+    assert [definition.name for definition in host.kernels] == ["row_norm"]
     assert [name for name, _ in host.host_names] == [
         "generator",
         "failures",
@@ -137,3 +137,16 @@ def test_comments():
 
 def test_unfinished_literals_end_with_their_line():
     assert [c.text for c in comments_of("#error don't\n// @launch\n\"open\n// two")] == ["// @launch", "// two"]
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "parameters"),
+    [
+        ("__global__ void k(const float* __restrict__ q, int N, bool causal, float) {}", 1, ("q", "N", "causal", "")),
+        ("template <int D>\n__global__ void __launch_bounds__(64)\nk(const float* Q, float s = 2.f) {}", 3, ("Q", "s")),
+        ('extern "C" __global__ void k() {}', 1, ()),
+    ],
+)
+def test_kernels_are_known_with_their_line_and_parameters(source, line, parameters):
+    [kernel] = separate(source).kernels
+    assert (kernel.name, kernel.line, kernel.parameters) == ("k", line, parameters)

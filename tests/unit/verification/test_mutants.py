@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_answer_of_a_known_mistake_is_named_with_its_sentence(problem):
     diagnosis = explained(problem, lambda x: x)
     assert diagnosis.kind is DiagnosisKind.MUTANT_MATCH
     assert diagnosis.message == "You forgot to double. [copied]"
-    assert diagnosis.hint is None
+    assert diagnosis.hint == "You forgot to double."
 
 
 def test_unknown_mistake_is_not_explained(problem):
@@ -56,3 +58,10 @@ def test_a_case_kills_a_mutant_when_it_rejects_its_outputs(problem, mutant, kill
     inputs = problem.generate(case, np.random.default_rng(0))
     chosen = next(m for m in problem.mutants if m.id == mutant)
     assert shows(problem, case, inputs, chosen, problem.reference(case, inputs)) is killed
+
+
+def test_the_advice_of_a_mistake_is_its_hint():
+    problem = make_problem()
+    zeros = replace(problem.mutants[0], sentence="Your output is zero: store what was computed.")
+    assert zeros.advice == "Store what was computed."
+    assert problem.mutants[1].advice == "You forgot to double."

@@ -2,7 +2,13 @@ import numpy as np
 
 from judge.problem import Requirement
 from judge.records import AccessPattern, BankPattern, BufferTraffic, Counters
-from judge.verification.requirements import largest_amplification, needs_patterns, unmet_requirements
+from judge.verification.requirements import (
+    baseline_names,
+    largest_amplification,
+    needs_patterns,
+    unmet_patterns,
+    unmet_requirements,
+)
 from tests.unit.verification.fakes import make_problem
 
 
@@ -14,9 +20,9 @@ def counters(**changes):
     return Counters(**({"buffers": traffic, "flops": 160, "global_bytes_read": 2560} | changes))
 
 
-def unmet(problem, counted, **settings):
+def unmet(problem, counted, baseline=lambda name: None):
     case = problem.cases[0]
-    return unmet_requirements(problem, case, problem.generate(case, np.random.default_rng(0)), counted, **settings)
+    return unmet_requirements(problem, case, problem.generate(case, np.random.default_rng(0)), counted, baseline)
 
 
 def test_reading_a_buffer_four_times_is_told_with_the_figure():
@@ -41,6 +47,24 @@ def test_ratios_are_over_what_the_case_needs():
     )
     found = unmet(problem, counters(flops=320, global_bytes_read=2560, global_bytes_written=0))
     assert [(u.requirement.counter, round(u.figure, 2)) for u in found] == [("flops_ratio", 2.0), ("bytes_ratio", 2.0)]
+
+
+def test_flops_are_held_against_another_case_of_the_same_kernel():
+    problem = make_problem(
+        requirements=(Requirement("flops_over_baseline", 0.8, "Skip what is masked.", baseline="full"),)
+    )
+    asked = []
+
+    def full(name):
+        asked.append(name)
+        return counters(flops=100)
+
+    assert unmet(problem, counters(flops=80), full) == ()
+    [found] = unmet(problem, counters(flops=81), full)
+    assert asked == ["full", "full"]
+    assert "small takes 0.81 times the floating-point operations that the same kernel does in full" in found.message
+    assert unmet(problem, counters(flops=81)) == ()
+    assert baseline_names(problem, problem.cases) == ("full",)
 
 
 def test_the_largest_amplification_is_that_of_the_named_buffers():
@@ -73,8 +97,8 @@ def patterned(sectors, wavefronts, lanes):
 def test_requirements_on_access_patterns():
     problem = make_problem(requirements=PATTERNS)
     assert needs_patterns(problem, problem.cases[0])
-    assert unmet(problem, patterned(8, 4, 32), patterns=True) == ()
-    found = unmet(problem, patterned(64, 10, 16), patterns=True)
+    assert unmet_patterns(problem, problem.cases[0], patterned(8, 4, 32)) == ()
+    found = unmet_patterns(problem, problem.cases[0], patterned(64, 10, 16))
     assert [entry.message for entry in found] == [
         "Neighbours read neighbours. Here a request of a warp for out takes 32.00 sectors of 32 bytes; "
         "the limit is 4.5.",
@@ -86,5 +110,5 @@ def test_requirements_on_access_patterns():
 def test_each_pass_checks_its_own_requirements():
     problem = make_problem(requirements=(*PATTERNS, Requirement("flops_ratio", 1.5, "Fewer.")))
     assert [u.requirement.counter for u in unmet(problem, counters(flops=10**6))] == ["flops_ratio"]
-    assert unmet(problem, counters(flops=10**6), patterns=True) == ()
+    assert unmet_patterns(problem, problem.cases[0], counters(flops=10**6)) == ()
     assert not needs_patterns(make_problem(), make_problem().cases[0])

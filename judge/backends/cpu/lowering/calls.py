@@ -111,12 +111,12 @@ def warp_barrier(lw: Lowering, instruction: Instruction) -> None:
     """bar.warp.sync: the lanes of a group are in step already. bar.arrive counts them and lets them go on."""
     if "arrive" in instruction.modifiers:
         _arrive(lw, instruction)
-        return
+        return None
     if "warp" not in instruction.modifiers:
         raise lw.refuse(instruction)
     if instruction.sources:
         check_members(lw, lw.read(instruction.sources[0], "i32"), None, together=False)
-    tick_warp(lw)
+    return tick_warp(lw)
 
 
 def tick_warp(lw: Lowering) -> None:
