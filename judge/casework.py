@@ -6,20 +6,29 @@ case are decided here, on the trusted side.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge.backends.base import DeviceFault, ModuleImage
+from judge.compiler import CPU_ARCH, Target, compile_unit
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
 from judge.verification.compare import explain_case, judge_case
-from judge.verification.requirements import Baseline, largest_amplification, unmet_requirements
+from judge.verification.requirements import (
+    Baseline,
+    largest_amplification,
+    needs_patterns,
+    unmet_patterns,
+    unmet_requirements,
+)
 from judge.verification.telling import is_explained
 from judge.worker.execution import PLANNING_LIMIT_S
 from judge.worker.messages import CaseResult
@@ -29,6 +38,11 @@ from judge.worker.session import Session
 CHEAP_TO_EXPLAIN_FLOPS = 2e9
 """A case is explained at once when a float64 pass for each mutant costs at most this much. Counted, not timed:
 a report must not depend on how busy the machine is."""
+
+NO_COUNTERS = "this machine only interprets kernels"
+
+COUNTING_LIMIT_S = 60.0
+"""What the pass that counts access patterns may take for a case."""
 
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
@@ -59,7 +73,11 @@ class _Unexplained:
 
 
 class Casework:
-    """One submission's cases. incident: of the last case that failed through our own fault."""
+    """One submission's cases.
+
+    schedule: order of blocks and warps on the CPU for every case; None lets the seed choose.
+    incident: of the last case that failed through our own fault.
+    """
 
     def __init__(
         self,
@@ -70,6 +88,7 @@ class Casework:
         sink: EventSink,
         name: str,
         seed: int,
+        schedule: int | None = None,
     ) -> None:
         self._problem = problem
         self._submission = submission
@@ -78,6 +97,7 @@ class Casework:
         self._sink = sink
         self._name = name
         self._seed = seed
+        self._schedule = schedule
         self.incident: str | None = None
         self._explaining_flops = 0.0
         self._unexplained: _Unexplained | None = None
@@ -133,10 +153,59 @@ class Casework:
                 message=reason,
                 backend=session.kind,
                 parameters=dict(case.parameters),
-                replay=self._replay(case, session.kind),
+                replay=self._replay(case, session.kind, self._schedule_of(session, case)),
             )
             for case in cases
         ]
+
+    def _wants_patterns(self, report: CaseReport) -> bool:
+        return report.verdict is Verdict.ACCEPTED and needs_patterns(self._problem, self._problem.case(report.name))
+
+    def check_patterns(
+        self,
+        session: Session,
+        reports: Sequence[CaseReport],
+        *,
+        kept: bool = False,
+    ) -> list[CaseReport]:
+        """The reports, those of accepted cases held against requirements on access patterns.
+
+        Counted is optimized code, which has the accesses that a GPU makes. That takes longer than judging: a case
+        gets COUNTING_LIMIT_S at least, and one that does not end in it stays as it is.
+        """
+        checked = list(reports)
+        if not any(self._wants_patterns(report) for report in reports):
+            return checked
+        compilation = compile_unit(self.unit, Target(kind="ptx", arch=CPU_ARCH, mode="fast"))
+        try:
+            if not compilation.ok:
+                raise DeviceFault(Verdict.COMPILE_ERROR, "the optimizer did not get through with it")
+            session.load(ModuleImage(compilation.image, self.unit.source, compilation.lowered))
+        except DeviceFault as fault:
+            self._sink.note(f"The access patterns were not counted: {fault}")
+            return checked
+        for place, report in enumerate(reports):
+            if not self._wants_patterns(report):
+                continue
+            case = self._problem.case(report.name)
+            inputs = self.examples.inputs(case)
+            plan = self._plan(case)
+            request = case_request(
+                self._problem, case, self._submission, plan, compilation.lowered, inputs, bench=False, patterns=True
+            )
+            result = session.run_case(replace(request, time_limit_s=max(case.time_limit_s, COUNTING_LIMIT_S)))
+            if result.verdict is None and result.counters is not None:
+                unmet = unmet_patterns(self._problem, case, result.counters)
+                if unmet:
+                    update = {"verdict": Verdict.REQUIREMENT_UNMET, "message": unmet[0].message}
+                    checked[place] = report.model_copy(update=update)
+                    self._sink.case_finished(checked[place], place + 1, len(reports))
+            else:
+                self._sink.note(
+                    f"The access patterns of case {case.name} were not counted: {result.message or NO_COUNTERS}"
+                )
+            self.examples.release(case, needed_again=kept)
+        return checked
 
     def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
         """When no cheap case told the mistake, the first dear one may cost what it costs."""
@@ -155,10 +224,14 @@ class Casework:
     def _timed(self, session: Session, case: Case) -> bool:
         return case.group is Group.BENCH and session.kind == "cuda"
 
-    def _execute(self, session: Session, lowered: Mapping[str, str], case: Case, plan: Plan) -> CaseResult:
+    def _execute(
+        self, session: Session, lowered: Mapping[str, str], case: Case, plan: Plan, schedule: int
+    ) -> CaseResult:
         bench = self._timed(session, case)
         inputs = self.examples.inputs(case)
-        request = case_request(self._problem, case, self._submission, plan, lowered, inputs, bench=bench)
+        request = case_request(
+            self._problem, case, self._submission, plan, lowered, inputs, bench=bench, schedule=schedule
+        )
         result = session.run_case(request)
         self._counters[case.name] = result.counters if result.verdict is None else None
         return result
@@ -170,7 +243,8 @@ class Casework:
     def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
         inputs = self.examples.inputs(case)
         plan = self._plan(case)
-        result = self._execute(session, lowered, case, plan)
+        schedule = self._schedule_of(session, case)
+        result = self._execute(session, lowered, case, plan, schedule)
         self.incident = result.incident or self.incident
         if _used_up_its_time(case, result):
             self._killed.append(f"{case.name} used up its time")
@@ -181,10 +255,15 @@ class Casework:
             """Counts of another case, run for them alone where it was not chosen."""
             if name not in self._counters:
                 other = self._problem.case(name)
-                self._execute(session, lowered, other, self._plan(other))
+                self._execute(session, lowered, other, self._plan(other), 0)
             return self._counters[name]
 
         judged = self._judge(case, inputs, result, baseline)
+        if schedule and judged.verdict is Verdict.WRONG_ANSWER:
+            in_order = self._execute(session, lowered, case, plan, 0)
+            if self._is_right(case, inputs, in_order):
+                cause = order_dependence(schedule)
+                judged = replace(judged, message=cause.message, diagnoses=(cause, *judged.diagnoses))
         counters = result.counters
         place = refused_at(judged.message, self._submission) if result.verdict is not None else None
         return CaseReport(
@@ -197,6 +276,7 @@ class Casework:
             backend=session.kind,
             parameters=dict(case.parameters),
             seconds=result.seconds,
+            schedule=schedule,
             error=judged.error,
             diagnoses=judged.diagnoses,
             counters=counters,
@@ -204,9 +284,23 @@ class Casework:
             bandwidth_gbs=self._bandwidth(case, inputs, result.timing),
             read_amplification=largest_amplification(self._problem, counters) if counters else None,
             launches=self._launches(plan.kernels, result),
-            replay=self._replay(case, session.kind),
+            replay=self._replay(case, session.kind, schedule),
             printed=result.printed,
         )
+
+    def _schedule_of(self, session: Session, case: Case) -> int:
+        if session.kind != "cpu":
+            return 0
+        return schedule_of(self._problem, case, self._seed) if self._schedule is None else self._schedule
+
+    def _is_right(self, case: Case, inputs: Mapping[str, Array], result: CaseResult) -> bool:
+        """Whether a case ran to its end with right values."""
+        if result.verdict is not None or not result.outputs:
+            return False
+        expected = self.examples.expected(case)
+        outputs = self._outputs(case, result)
+        judgement = judge_case(self._problem, case, inputs, outputs, expected.reference, expected.naive, explain=False)
+        return judgement.verdict is Verdict.ACCEPTED
 
     def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult, baseline: Baseline) -> _Judged:
         """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
@@ -272,9 +366,12 @@ class Casework:
             )
         return tuple(reports)
 
-    def _replay(self, case: Case, backend: str) -> str:
+    def _replay(self, case: Case, backend: str, schedule: int) -> str:
         words = ["judge", "test", self._name, "--problem", self._problem.id, "--case", case.name]
-        return shlex.join([*words, "--seed", str(self._seed), "--backend", backend])
+        words += ["--seed", str(self._seed), "--backend", backend]
+        if schedule or self._schedule is not None:
+            words += ["--schedule", str(schedule)]
+        return shlex.join(words)
 
 
 def _used_up_its_time(case: Case, result: CaseResult) -> bool:

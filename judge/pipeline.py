@@ -24,7 +24,7 @@ from typing import Literal
 import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
-from judge.compiler import Compilation, Target, compile_unit
+from judge.compiler import CPU_ARCH, Compilation, Target, compile_unit
 from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError
 from judge.events import EventSink
 from judge.examples import Examples
@@ -53,7 +53,6 @@ from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
 
-CPU_ARCH = "compute_90"
 RESOURCES_ARCH = "sm_90"
 
 
@@ -116,7 +115,16 @@ class _Judging:
                 return self._refused(error)
             unit = self._unit(on_cpu or on_cuda, on_cuda)
             examples = stack.enter_context(Examples(self.problem, self.seed))
-            casework = Casework(self.problem, self.submission, unit, examples, self.sink, self.name, self.seed)
+            casework = Casework(
+                self.problem,
+                self.submission,
+                unit,
+                examples,
+                self.sink,
+                self.name,
+                self.seed,
+                self.options.schedule,
+            )
             if on_cpu:
                 session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
                 if not self._judge_on_cpu(casework, session, on_cpu, gpu_follows=bool(on_cuda)):
@@ -187,6 +195,7 @@ class _Judging:
             self._refuse_module(fault)
             return False
         reports = casework.run(session, compilation.lowered, cases, fail_fast=self.options.fail_fast, kept=gpu_follows)
+        reports = casework.check_patterns(session, reports, kept=gpu_follows)
         self.cases.extend(reports)
         self.incident = casework.incident
         return not self.options.fail_fast or _all_accepted(reports)

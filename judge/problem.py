@@ -149,16 +149,32 @@ class Requirement:
     """A bound on a counter of the CPU backend, checked on cases where `applies` holds.
 
     counter: "read_amplification" (of each buffer in `buffers`), "flops_ratio" or "bytes_ratio" (of
-    the whole case, over the least the case needs), or "flops_over_baseline" (of the whole case, over
-    what the same submission does in the case called `baseline`).
+    the whole case, over the least the case needs), "flops_over_baseline" (of the whole case, over
+    what the same submission does in the case called `baseline`), and three that are counted in a pass
+    of their own, in optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and
+    writes apart), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes"
+    (share of the lanes of executed warp instructions that take no part, 0 to 1).
     """
 
-    counter: Literal["read_amplification", "flops_ratio", "bytes_ratio", "flops_over_baseline"]
+    counter: Literal[
+        "read_amplification",
+        "flops_ratio",
+        "bytes_ratio",
+        "flops_over_baseline",
+        "sectors_per_request",
+        "bank_conflicts",
+        "idle_lanes",
+    ]
     limit: float
     sentence: str
     buffers: tuple[str, ...] = ()
     baseline: str = ""
     applies: Callable[[Case], bool] | None = None
+
+    @property
+    def of_patterns(self) -> bool:
+        """Whether it bounds what only the pass over optimized code counts."""
+        return self.counter in ("sectors_per_request", "bank_conflicts", "idle_lanes")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class DiagnosisKind(StrEnum):
     TRAP = "trap"
     ASSERT = "assert"
     MUTANT_MATCH = "mutant_match"
+    ORDER_DEPENDENT = "order_dependent"
 
 
 class Diagnosis(Record):
@@ -117,6 +118,51 @@ class ErrorSummary(Record):
     pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
 
 
+class AccessPattern(Record):
+    """How warps' requests to global memory fall on its 32-byte sectors."""
+
+    requests: int = Field(default=0, description="Accesses of warps with at least one active lane.")
+    sectors: int = Field(default=0, description="Distinct 32-byte sectors, over all requests.")
+    ideal_sectors: int = Field(default=0, description="The fewest sectors that hold the same bytes.")
+
+
+class BankPattern(Record):
+    """How warps' requests to shared memory fall on its 32 banks; atomics are left out."""
+
+    requests: int = 0
+    wavefronts: int = Field(default=0, description="Passes over the banks, over all requests.")
+    ideal_wavefronts: int = Field(
+        default=0, description="Passes without a conflict: 1 a request of up to 4 bytes a lane, 2 of 8, 4 of 16."
+    )
+
+
+class InstructionMix(Record):
+    """Instructions of warps by the kind of their work. `judge test` runs unoptimized code, `judge stats` optimized."""
+
+    memory: int = 0
+    floating_point: int = 0
+    integer: int = Field(default=0, description="Moves and selections included.")
+    control: int = 0
+    conversion: int = 0
+    collective: int = Field(default=0, description="Shuffles, votes, matches and warp reductions.")
+    barrier: int = Field(default=0, description="Barriers and fences.")
+    special: int = Field(default=0, description="Reciprocals, roots, sine, cosine, powers and logarithms of two, tanh.")
+    matrix: int = 0
+
+
+class LineCounters(Record):
+    """Counts of one source line, over all instructions that come from it."""
+
+    line: int
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+    branches: int = 0
+    parted_branches: int = 0
+    access: AccessPattern = AccessPattern()
+    shared: BankPattern = BankPattern()
+    buffers: tuple[str, ...] = Field(default=(), description="Buffers that its global requests went to.")
+
+
 class BufferTraffic(Record):
     """Global memory traffic of one buffer over all launches of a case (CPU backend, exact)."""
 
@@ -124,20 +170,28 @@ class BufferTraffic(Record):
     bytes_written: int = 0
     unique_bytes_read: int = Field(default=0, description="Distinct bytes read at least once.")
     read_amplification: float | None = Field(default=None, description="bytes_read / unique_bytes_read.")
+    reads: AccessPattern | None = Field(default=None, description="Null where patterns were not counted.")
+    writes: AccessPattern | None = Field(default=None, description="Atomics count as writes.")
 
 
 class Counters(Record):
-    """Exact counts of one case on the CPU backend, all launches together."""
+    """Exact counts of one case on the CPU backend, all launches together, or of one launch."""
 
     warp_instructions: int = 0
     thread_instructions: int = 0
+    instructions: InstructionMix = InstructionMix()
     flops: int = Field(default=0, description="Floating-point operations; an fma counts two.")
+    branches: int = Field(default=0, description="Conditional branches of warps.")
+    parted_branches: int = Field(default=0, description="Those that sent lanes of one warp different ways.")
     global_bytes_read: int = 0
     global_bytes_written: int = 0
     shared_bytes_read: int = 0
     shared_bytes_written: int = 0
     barriers: int = Field(default=0, description="Barrier arrivals of warps.")
+    shared_reads: BankPattern | None = Field(default=None, description="Null where patterns were not counted.")
+    shared_writes: BankPattern | None = None
     buffers: dict[str, BufferTraffic] = {}
+    lines: tuple[LineCounters, ...] = Field(default=(), description="Only where patterns were counted.")
 
 
 class Timing(Record):
@@ -163,6 +217,9 @@ class CaseReport(Record):
     backend: Literal["cpu", "cuda"]
     parameters: dict[str, int | float | bool] = {}
     seconds: float = 0.0
+    schedule: int = Field(
+        default=0, description="Order of blocks and warps (CPU): 0 as numbered, 1 backwards, else shuffled by it."
+    )
     error: ErrorSummary | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
     counters: Counters | None = None

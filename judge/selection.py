@@ -14,6 +14,8 @@ class Options:
 
     cases: names of the only cases to run; empty means all of the group.
     group: "all", "sample" or "bench". seed: None draws one. resources: of the kernels, even without a GPU.
+    schedule: order of blocks and warps on the CPU, 0 as numbered, 1 backwards, else shuffled by it; None
+    lets the seed choose one for every second hidden case.
     """
 
     backend: Literal["auto", "cpu", "cuda"] = "auto"
@@ -22,6 +24,7 @@ class Options:
     seed: int | None = None
     fail_fast: bool = False
     resources: bool = False
+    schedule: int | None = None
 
 
 def choose_cases(problem: Problem, options: Options) -> tuple[Case, ...]:

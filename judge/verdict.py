@@ -71,7 +71,7 @@ _TEXTS = {
     Verdict.REQUIREMENT_UNMET: VerdictText(
         "REQUIREMENT UNMET",
         "The values are right, but the kernel does not do what the exercise asks for.",
-        "Read the requirement in the statement; the counters show how far the kernel is from it.",
+        "Read the requirement in the statement; `judge stats` shows the counters and the lines they come from.",
     ),
     Verdict.COMPILE_ERROR: VerdictText(
         "COMPILE ERROR",

@@ -63,10 +63,13 @@ class Launch:
 
 @dataclass
 class LaunchOutcome:
+    """unique_bytes_read: of each buffer, distinct bytes read since it was placed, earlier launches included."""
+
     diagnoses: list[Diagnosis] = field(default_factory=list)
     counters: Counters | None = None
     seconds: float = 0.0
     printed: str = ""
+    unique_bytes_read: Mapping[str, int] = field(default_factory=dict)
 
 
 class DeviceFault(Exception):  # noqa: N818 - the fault is the kernel's, no error of ours
@@ -124,9 +127,13 @@ class Device(Protocol):
         """Free every allocation."""
         ...
 
-    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
+    def launch(
+        self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
+    ) -> LaunchOutcome:
         """Run one launch to its end.
 
+        schedule: order of blocks and warps, 0 as numbered, 1 backwards, else shuffled by it. patterns: count
+        sectors and bank conflicts. A GPU goes its own way and counts nothing.
         Raises DeviceFault when it did not end well.
         """
         ...

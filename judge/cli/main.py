@@ -19,6 +19,7 @@ from judge.cli.commands.schema import schema
 from judge.cli.commands.show import show
 from judge.cli.commands.solution import solution
 from judge.cli.commands.start import start
+from judge.cli.commands.stats import stats
 from judge.cli.commands.test import judge_file
 from judge.cli.commands.verify import verify
 from judge.cli.exits import Exit
@@ -37,6 +38,7 @@ app.command("list")(list_problems)
 app.command("show")(show)
 app.command("start")(start)
 app.command("test")(judge_file)
+app.command("stats")(stats)
 app.command("hint")(hint)
 app.command("solution")(solution)
 app.command("doctor")(doctor)

@@ -23,6 +23,6 @@ def as_typed(text: str, problem: str = "PROBLEM") -> str:
     """A text of the core with `judge COMMAND` put the way this user calls it, and PROBLEM filled in."""
     filled = text.replace("PROBLEM", problem)
     name = program_name()
-    for command in ("test", "solution", "hint", "start", "show", "verify", "doctor"):
+    for command in ("test", "solution", "hint", "start", "show", "verify", "doctor", "stats"):
         filled = filled.replace(f"judge {command}", f"{name} {command}")
     return filled

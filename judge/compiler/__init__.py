@@ -1,7 +1,7 @@
 """Compiles a translation unit with NVRTC in a sealed process, or finds it compiled in the cache."""
 
 from judge.compiler.compile import Compilation, compile_unit
-from judge.compiler.target import Target
+from judge.compiler.target import CPU_ARCH, Target
 from judge.records import CompileMessage, KernelResources
 
-__all__ = ["Compilation", "CompileMessage", "KernelResources", "Target", "compile_unit"]
+__all__ = ["CPU_ARCH", "Compilation", "CompileMessage", "KernelResources", "Target", "compile_unit"]

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from judge.compiler.occupancy import occupancy
 from judge.records import KernelResources
 
 _SHT_NOBITS = 8
@@ -24,33 +25,6 @@ _RESERVED_BYTES = 1024
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
-
-
-@dataclass(frozen=True)
-class SmLimits:
-    """What one SM of an architecture holds (CUDA C++ Programming Guide, compute capabilities)."""
-
-    threads: int
-    blocks: int
-    registers: int = 65536
-    register_unit: int = 256
-    shared_bytes: int = 228 * 1024
-    shared_unit: int = 128
-    reserved_shared: int = 1024
-
-
-_SM = {
-    70: SmLimits(2048, 32, shared_bytes=96 * 1024, shared_unit=256, reserved_shared=0),
-    75: SmLimits(1024, 16, shared_bytes=64 * 1024, shared_unit=256, reserved_shared=0),
-    80: SmLimits(2048, 32, shared_bytes=164 * 1024),
-    86: SmLimits(1536, 16, shared_bytes=100 * 1024),
-    87: SmLimits(1536, 16, shared_bytes=164 * 1024),
-    89: SmLimits(1536, 24, shared_bytes=100 * 1024),
-    90: SmLimits(2048, 32),
-    100: SmLimits(2048, 32),
-    103: SmLimits(2048, 32),
-    120: SmLimits(1536, 24, shared_bytes=100 * 1024),
-}
 
 
 @dataclass(frozen=True)
@@ -80,6 +54,7 @@ def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: s
         shared = sections.get(f".nv.shared.{symbol}")
         shared_bytes = max(shared.size - reserved, 0) if shared is not None else 0
         threads = _most_threads(sections.get(f".nv.info.{symbol}"))
+        resident = occupancy(registers, shared_bytes, threads, arch) if registers else None
         found.append(
             KernelResources(
                 name=expression,
@@ -87,7 +62,7 @@ def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: s
                 shared_bytes=shared_bytes,
                 local_bytes=frames.get(symbol),
                 spill_bytes=spills.get(symbol),
-                occupancy=occupancy(registers, shared_bytes, threads, arch) if registers else None,
+                occupancy=resident.share if resident else None,
             )
         )
     return tuple(found)
@@ -104,30 +79,6 @@ def device_data_bytes(cubin: bytes) -> int:
 
 def has_kernel(cubin: bytes, symbol: str) -> bool:
     return any(section.name == f".text.{symbol}" for section in _sections(cubin))
-
-
-def occupancy(registers: int, shared_bytes: int, threads: int, arch: str) -> float | None:
-    """Resident warps over the SM's limit, for blocks of `threads` threads.
-
-    registers: of one thread. shared_bytes: of one block. None for an architecture without figures.
-    """
-    digits = re.search(r"(\d+)", arch)
-    limits = _SM.get(int(digits.group(1))) if digits else None
-    if limits is None or not registers or threads < 1:
-        return None
-    warps = -(-threads // 32)
-    per_warp = _round_up(registers * 32, limits.register_unit)
-    # A warp's registers lie in one of four partitions of the register file.
-    by_registers = (limits.registers // 4 // per_warp) * 4 // warps
-    block_shared = _round_up(shared_bytes + limits.reserved_shared, limits.shared_unit)
-    by_shared = limits.shared_bytes // block_shared if block_shared else limits.blocks
-    most_warps = limits.threads // 32
-    blocks = min(limits.blocks, by_registers, by_shared, most_warps // warps)
-    return blocks * warps / most_warps
-
-
-def _round_up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit
 
 
 def _spilled(log: str) -> dict[str, int]:

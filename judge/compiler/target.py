@@ -6,6 +6,9 @@ from typing import Literal
 from judge.compiler.headers import PRELUDE
 from judge.sandbox.limits import ProcessLimits
 
+CPU_ARCH = "compute_90"
+"""What PTX for the CPU backend is compiled for."""
+
 _COMMON = (
     "--std=c++17",
     f"--pre-include={PRELUDE}",

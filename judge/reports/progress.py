@@ -5,7 +5,6 @@ stdout carries the result only, so a pipe or a file never gets a progress line.
 
 from typing import TextIO
 
-from judge.events import EventSink
 from judge.records import CaseReport, CompileReport, Report
 from judge.reports.style import Style, inert, style_for
 from judge.reports.text import verdict_color
@@ -14,7 +13,7 @@ from judge.verdict import Verdict
 _REWRITE = "\r\x1b[2K"
 
 
-def progress_sink(stream: TextIO) -> EventSink:
+def progress_sink(stream: TextIO) -> "LiveProgress | PlainProgress":
     """The sink that suits the stream."""
     style = style_for(stream)
     return LiveProgress(stream, style) if stream.isatty() else PlainProgress(stream, style)
@@ -43,6 +42,8 @@ class PlainProgress:
         self._line(inert(f"note: {message}"))
 
     def finished(self, report: Report) -> None: ...
+
+    def clear(self) -> None: ...
 
     def _line(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -73,6 +74,10 @@ class LiveProgress:
         self._show(inert(f"note: {message}"), end="\n", cut=False)
 
     def finished(self, report: Report) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the live line away: what follows is the result."""
         self._show("")
 
     def _show(self, text: str, *, end: str = "", cut: bool = True) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, ErrorSummary, LaunchReport, Report
 from judge.reports.style import Style, inert
 from judge.reports.tables import Column, render_table
+from judge.schedules import describe_schedule
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number, show_parameters
 from judge.verification.telling import diagnoses_to_tell, hint_for, told_case
@@ -127,6 +128,8 @@ def _case_section(report: Report, told: CaseReport | None, style: Style, source:
         warnings = [d for case in report.cases for d in case.diagnoses if d.warning]
         return "\n".join(_diagnosis(d, style) for d in warnings[:MAX_DIAGNOSES])
     rows = [("Case", f"{told.name}  ({_parameters(told)})")]
+    if told.schedule:
+        rows.append(("Order", f"blocks and warps {describe_schedule(told.schedule)}"))
     error = told.error
     if error is not None and error.mismatches:
         rows.append(("Wrong", f"{error.mismatches} of {_count(error.total, 'element')} ({_share(error)})"))
@@ -239,6 +242,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
         Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
         Column("x plain f32", lambda c: _times(c.error.naive_multiple if c.error else None), right=True, optional=True),
+        Column("order", lambda c: describe_schedule(c.schedule) if c.schedule else None, optional=True),
         Column("reads", lambda c: _times(c.read_amplification), right=True),
         Column("median", lambda c: f"{c.timing.median_us:.1f} us" if c.timing else None, right=True),
         Column("GB/s", lambda c: f"{c.bandwidth_gbs:.0f}" if c.bandwidth_gbs is not None else None, right=True),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from judge.problem import Arrays, Case, Problem, Requirement
 from judge.records import Counters
+from judge.tallies import active_lanes, extra_wavefronts, sectors_per_request, shared_pattern
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,20 @@ class Unmet:
             "bytes_ratio": f"{self.figure:.2f} times the bytes that the case needs are moved",
             "flops_over_baseline": f"{self.case} takes {self.figure:.2f} times the floating-point operations that "
             f"the same kernel does in {self.requirement.baseline}",
+            "sectors_per_request": f"a request of a warp for {self.buffer} takes {self.figure:.2f} sectors of 32 bytes",
+            "bank_conflicts": f"bank conflicts cost {self.figure:.2f} extra passes a request to shared memory",
+            "idle_lanes": f"{self.figure:.2f} of the lanes of a warp's instruction take no part",
         }[self.requirement.counter]
         return f"{self.requirement.sentence} Here {of}; the limit is {self.requirement.limit:g}."
+
+
+def needs_patterns(problem: Problem, case: Case) -> bool:
+    """Whether a requirement that applies to the case needs the pass that counts access patterns."""
+    return any(requirement.of_patterns and _applies(requirement, case) for requirement in problem.requirements)
+
+
+def _applies(requirement: Requirement, case: Case) -> bool:
+    return requirement.applies is None or requirement.applies(case)
 
 
 Baseline = Callable[[str], Counters | None]
@@ -38,14 +51,14 @@ Baseline = Callable[[str], Counters | None]
 def unmet_requirements(
     problem: Problem, case: Case, inputs: Arrays, counters: Counters, baseline: Baseline
 ) -> tuple[Unmet, ...]:
-    """Every requirement of the problem that applies to the case and is not met, in declaration order.
+    """Every requirement that applies to the case and is not met, in declaration order; none on access patterns.
 
     baseline: the counters of the same submission in another case; None when it has none, because the case
     failed there. A requirement on it is left unchecked then: that case's own verdict tells more.
     """
     found = []
     for requirement in problem.requirements:
-        if requirement.applies is not None and not requirement.applies(case):
+        if requirement.of_patterns or not _applies(requirement, case):
             continue
         if requirement.counter == "flops_over_baseline":
             unit = baseline(requirement.baseline)
@@ -59,6 +72,17 @@ def unmet_requirements(
     return tuple(found)
 
 
+def unmet_patterns(problem: Problem, case: Case, counters: Counters) -> tuple[Unmet, ...]:
+    """Every requirement on access patterns that applies and is not met. counters: of the pass that counts them."""
+    found = []
+    for requirement in problem.requirements:
+        if requirement.of_patterns and _applies(requirement, case):
+            figure, buffer = _measure_pattern(counters, requirement)
+            if not figure <= requirement.limit:
+                found.append(Unmet(requirement, figure, buffer, case.name))
+    return tuple(found)
+
+
 def baseline_names(problem: Problem, cases: Iterable[Case]) -> tuple[str, ...]:
     """The cases whose counts the requirements on these cases are measured against."""
     return tuple(
@@ -66,7 +90,7 @@ def baseline_names(problem: Problem, cases: Iterable[Case]) -> tuple[str, ...]:
             requirement.baseline
             for case in cases
             for requirement in problem.requirements
-            if requirement.baseline and (requirement.applies is None or requirement.applies(case))
+            if requirement.baseline and _applies(requirement, case)
         )
     )
 
@@ -97,3 +121,18 @@ def _measure(
         return counters.flops / max(1, problem.minimum_flops(case, inputs)), None
     moved = counters.global_bytes_read + counters.global_bytes_written
     return moved / max(1, problem.minimum_bytes(case, inputs)), None
+
+
+def _measure_pattern(counters: Counters, requirement: Requirement) -> tuple[float, str | None]:
+    if requirement.counter == "sectors_per_request":
+        patterns = [
+            (sectors_per_request(pattern) or 0.0, name)
+            for name, traffic in counters.buffers.items()
+            for pattern in (traffic.reads, traffic.writes)
+            if name in requirement.buffers and pattern is not None
+        ]
+        return max(patterns, default=(0.0, None))
+    if requirement.counter == "bank_conflicts":
+        return extra_wavefronts(shared_pattern(counters)) or 0.0, None
+    lanes = active_lanes(counters)
+    return 1 - lanes / 32 if lanes is not None else 0.0, None

@@ -25,7 +25,8 @@ from judge.backends.base import (
     LaunchOutcome,
 )
 from judge.problem import Role
-from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind, Timing
+from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
+from judge.tallies import add_counters
 from judge.timing.sampling import Policy, Stopwatch, sample
 from judge.verdict import Verdict
 from judge.worker.messages import BufferSpec, CaseRequest, CaseResult, LaunchShape, LaunchSpec
@@ -81,6 +82,7 @@ class _Run:
         self.regions: list[_Region] = []
         self.diagnoses: list[Diagnosis] = []
         self.counters: Counters | None = None
+        self.launch_counters: list[Counters] = []
         self.shapes: list[LaunchShape] = []
         self.printed = ""
         self.used_s = 0.0
@@ -110,8 +112,13 @@ class _Run:
         self.used_s += outcome.seconds
         self.diagnoses.extend(outcome.diagnoses)
         self.printed = (self.printed + outcome.printed)[:MAX_PRINTED_CHARACTERS]
-        if outcome.counters is not None:
-            self.counters = outcome.counters if self.counters is None else add_counters(self.counters, outcome.counters)
+        counters = outcome.counters
+        if counters is None:
+            return
+        if self.request.patterns:
+            self.launch_counters.append(counters)
+        known = self.counters
+        self.counters = counters if known is None else add_counters(known, counters, outcome.unique_bytes_read)
 
 
 def run_case(device: Device, request: CaseRequest, stage: Stage = lambda name: None) -> CaseResult:
@@ -134,6 +141,7 @@ def run_case(device: Device, request: CaseRequest, stage: Stage = lambda name: N
             message=str(fault),
             diagnoses=(*run.diagnoses, *extra),
             counters=run.counters,
+            launch_counters=tuple(run.launch_counters),
             launches=tuple(run.shapes),
             seconds=time.monotonic() - started,
             printed=run.printed,
@@ -172,6 +180,7 @@ def _run(run: _Run) -> CaseResult:
         message=proved[0].message if proved else "",
         diagnoses=tuple(run.diagnoses),
         counters=run.counters,
+        launch_counters=tuple(run.launch_counters),
         launches=tuple(run.shapes),
         outputs=outputs,
         seconds=seconds,
@@ -264,7 +273,12 @@ def _run_planner(run: _Run, kernel: str, values: Sequence[tuple[str, int | float
 
 def _launch(run: _Run, launch: Launch, spec: LaunchSpec) -> LaunchOutcome:
     try:
-        return run.device.launch(launch, time_limit_s=run.remaining_s())
+        return run.device.launch(
+            launch,
+            time_limit_s=run.remaining_s(),
+            schedule=run.request.schedule,
+            patterns=run.request.patterns,
+        )
     except DeviceFault as fault:
         if run.device.properties.kind == "cpu":
             raise  # it named the kernel and the line in it
@@ -339,24 +353,3 @@ def _overwritten_guards(run: _Run) -> list[Diagnosis]:
                 )
             )
     return found
-
-
-def add_counters(one: Counters, two: Counters) -> Counters:
-    """Counters of two launches of a case together.
-
-    unique_bytes_read is the larger of the two: launches that read one buffer in halves are counted
-    too low, launches that read it twice are counted right.
-    """
-    buffers = dict(one.buffers)
-    for name, traffic in two.buffers.items():
-        before = buffers.get(name, BufferTraffic())
-        unique = max(before.unique_bytes_read, traffic.unique_bytes_read)
-        read = before.bytes_read + traffic.bytes_read
-        buffers[name] = BufferTraffic(
-            bytes_read=read,
-            bytes_written=before.bytes_written + traffic.bytes_written,
-            unique_bytes_read=unique,
-            read_amplification=read / unique if unique else None,
-        )
-    totals = {name: getattr(one, name) + getattr(two, name) for name in Counters.model_fields if name != "buffers"}
-    return Counters(**totals, buffers=buffers)

@@ -74,6 +74,8 @@ class CaseRequest:
     parameters: the non-constant ones, in the problem's order, as the planning kernels take them.
     time_limit_s: for all launches of the case together.
     timing_budget_s: how long a bench case may sample; 0 for a case that is not timed.
+    schedule: order of blocks and warps on the CPU, 0 as numbered, 1 backwards, else shuffled by it.
+    patterns: count sectors and bank conflicts, and tell the counters of each launch and line.
     """
 
     name: str
@@ -88,6 +90,8 @@ class CaseRequest:
     time_limit_s: float = 10.0
     bench: bool = False
     timing_budget_s: float = 0.0
+    schedule: int = 0
+    patterns: bool = False
 
     @property
     def outputs(self) -> tuple[BufferSpec, ...]:
@@ -106,6 +110,7 @@ class CaseResult:
     """What became of a case in the worker.
 
     verdict: None when every launch ran to its end; the outputs then decide.
+    launch_counters: of each launch, where patterns were asked for.
     outputs: raw bytes of every output buffer; empty when the case did not get that far.
     seconds: wall time of the launches, planning kernels included.
     fatal: the device can run nothing more in its process.
@@ -115,6 +120,7 @@ class CaseResult:
     message: str = ""
     diagnoses: tuple[Diagnosis, ...] = ()
     counters: Counters | None = None
+    launch_counters: tuple[Counters, ...] = ()
     launches: tuple[LaunchShape, ...] = ()
     outputs: Mapping[str, bytes] = field(default_factory=dict)
     seconds: float = 0.0
@@ -169,6 +175,7 @@ class _Result(_Wire):
     message: str
     diagnoses: tuple[Diagnosis, ...]
     counters: Counters | None
+    launch_counters: tuple[Counters, ...]
     launches: tuple[_Shape, ...]
     outputs: tuple[str, ...]
     seconds: float
@@ -264,6 +271,7 @@ def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memor
         "message": result.message[:MAX_MESSAGE_CHARACTERS],
         "diagnoses": [diagnosis.model_dump(mode="json") for diagnosis in result.diagnoses],
         "counters": None if result.counters is None else result.counters.model_dump(mode="json"),
+        "launch_counters": [counters.model_dump(mode="json") for counters in result.launch_counters],
         "launches": [asdict(shape) for shape in result.launches],
         "outputs": list(result.outputs),
         "seconds": result.seconds,
@@ -288,6 +296,7 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
         message=body.message,
         diagnoses=body.diagnoses,
         counters=body.counters,
+        launch_counters=body.launch_counters,
         launches=tuple(LaunchShape(shape.grid, shape.block, shape.shared_bytes) for shape in body.launches),
         outputs={name: bytes(blob) for name, blob in zip(body.outputs, frame.blobs, strict=True)},
         seconds=body.seconds,

@@ -20,8 +20,13 @@ def case_request(
     inputs: Mapping[str, Array],
     *,
     bench: bool,
+    schedule: int = 0,
+    patterns: bool = False,
 ) -> CaseRequest:
-    """The request of one case. lowered: symbol of each name expression, from the compilation."""
+    """The request of one case.
+
+    lowered: symbol of each name expression, from the compilation. schedule, patterns: see CaseRequest.
+    """
     launches = tuple(
         LaunchSpec(lowered[kernel], kernel, None if submission.default_launch else line.line)
         for kernel, line in zip(plan.kernels, submission.launches, strict=True)
@@ -43,6 +48,8 @@ def case_request(
         time_limit_s=case.time_limit_s,
         bench=bench,
         timing_budget_s=BENCH_BUDGET_S if bench else 0.0,
+        schedule=schedule,
+        patterns=patterns,
     )
 
 

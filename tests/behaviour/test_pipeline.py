@@ -8,8 +8,11 @@ from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import judge_submission
 from judge.problem import Buffer, Case, Group, Parameter, Problem, Requirement, Role, Tolerance
-from judge.records import Report
+from judge.records import DiagnosisKind, Report
+from judge.reports.style import Style
+from judge.reports.text import render_text
 from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
+from judge.schedules import schedule_of
 from judge.selection import Options, choose_cases
 from judge.verdict import Verdict
 from judge.worker import incidents
@@ -224,7 +227,10 @@ def test_after_two_cases_at_their_limit_the_rest_is_not_run_and_says_so():
     assert "(2 of 3 cases not accepted, 1 not run)" in report.message
     left_out = report.cases[2]
     assert left_out.message == "not run, because one used up its time and some used up its time"
-    assert left_out.replay.endswith("--backend cpu")
+    assert "--case many" in left_out.replay
+    assert left_out.replay.endswith(
+        f"--backend cpu --schedule {schedule_of(PROBLEM, PROBLEM.case(left_out.name), report.seed)}"
+    )
     assert "started" not in {entry[0] for entry in notes.told if "many" in entry}
     assert Report.model_validate_json(report.model_dump_json()) == report
     assert [case.verdict.value for case in judge(endless, cases=("many",)).cases] == ["time_limit"]
@@ -324,3 +330,76 @@ def test_unknown_cases_and_empty_selections_are_told():
         judge(RIGHT, group="bench")
     assert [case.name for case in choose_cases(PROBLEM, Options(group="sample"))] == ["one"]
     assert [case.name for case in choose_cases(PROBLEM, Options(cases=("many", "one")))] == ["one", "many"]
+
+
+TICKETS = """// @launch scale<<<(n + 63) / 64, 64>>>(x, out, n, factor)
+__device__ unsigned int next;
+__global__ void scale(const float* x, float* out, int n, float factor) {
+  __shared__ unsigned int ticket;
+  if (threadIdx.x == 0) ticket = atomicAdd(&next, 1);
+  __syncthreads();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = ticket == blockIdx.x ? factor * x[i] : 0.f;
+}
+"""
+"""Right only where blocks draw their tickets in the order of their numbers."""
+
+
+def test_every_second_hidden_case_runs_in_another_order_that_the_seed_chooses():
+    first, again, other = (judge(RIGHT, seed=seed) for seed in (3, 3, 4))
+    assert [case.schedule for case in first.cases][:2] == [0, 0]
+    assert first.cases[2].schedule > 0
+    assert [case.schedule for case in again.cases] == [case.schedule for case in first.cases]
+    assert {schedule_of(PROBLEM, PROBLEM.case("many"), seed) for seed in range(20)} >= {
+        1,
+        other.cases[2].schedule,
+        first.cases[2].schedule,
+    }
+
+
+def test_an_answer_that_depends_on_the_order_is_told_with_the_order_that_broke_it():
+    report = judge(TICKETS, seed=3)
+    assert report.verdict is Verdict.WRONG_ANSWER
+    [case] = [case for case in report.cases if case.verdict is not Verdict.ACCEPTED]
+    assert case.name == "many"
+    assert case.schedule > 0
+    assert case.diagnoses[0].kind is DiagnosisKind.ORDER_DEPENDENT
+    assert f"(schedule {case.schedule})" in case.diagnoses[0].message
+    assert "depends on the order of blocks and warps" in report.message
+    assert case.replay.endswith(f"--case many --seed 3 --backend cpu --schedule {case.schedule}")
+    assert report.hint == case.diagnoses[0].hint
+    replayed = judge(TICKETS, seed=3, cases=("many",), schedule=case.schedule)
+    assert replayed.cases[0].diagnoses[0].kind is DiagnosisKind.ORDER_DEPENDENT
+    in_order = judge(TICKETS, seed=3, cases=("many",), schedule=0)
+    assert in_order.verdict is Verdict.ACCEPTED
+    text = render_text(report, Style())
+    assert "order dependent: The answer depends on the order" in text
+    assert "Order  blocks and warps" in text
+
+
+def test_an_answer_that_is_wrong_in_every_order_is_no_matter_of_order():
+    report = judge(changed("factor * x", "3.f * x"), seed=3, cases=("many",))
+    assert report.cases[0].schedule > 0
+    assert DiagnosisKind.ORDER_DEPENDENT not in {d.kind for d in report.cases[0].diagnoses}
+
+
+STRIDED = """// @launch scale<<<1, 32>>>(x, out, n, factor)
+__global__ void scale(const float* x, float* out, int n, float factor) {
+  const int share = (n + 31) / 32;
+  for (int k = 0; k < share; ++k) {
+    int i = threadIdx.x * share + k;
+    if (i < n) out[i] = factor * x[i];
+  }
+}
+"""
+"""Each thread takes a run of its own: right, and a sector a lane."""
+
+
+def test_a_requirement_on_sectors_names_the_figure():
+    near = Requirement("sectors_per_request", 6, "Let neighbouring lanes read neighbours.", ("x",))
+    problem = PROBLEM.__class__(**{**vars(PROBLEM), "requirements": (near,)})
+    report = judge(STRIDED, problem, cases=("many",))
+    assert report.verdict is Verdict.REQUIREMENT_UNMET
+    assert "Let neighbouring lanes read neighbours. Here a request of a warp for x takes 31." in report.message
+    assert judge(RIGHT, problem, cases=("many",)).verdict is Verdict.ACCEPTED
+    assert judge(STRIDED.replace("factor * x", "3.f * x"), problem, cases=("many",)).verdict is Verdict.WRONG_ANSWER

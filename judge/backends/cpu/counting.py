@@ -4,9 +4,10 @@ Counting per block is exact and nearly free; an instruction under a guard has a 
 because only some of the block's lanes execute it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from judge.backends.cpu.fragments import LANES, parse_shape, product_form, wmma_elements
+from judge.backends.cpu.instruction_classes import class_of
 from judge.backends.cpu.ir import WIDTHS, Address, Immediate, Instruction, Kernel
 from judge.backends.cpu.lowering.flow import is_barrier
 from judge.backends.cpu.lowering.kernel import LoweredKernel
@@ -29,6 +30,42 @@ class KernelCounts:
     shared_bytes_read: int = 0
     shared_bytes_written: int = 0
     barriers: int = 0
+    branches: int = 0
+    parted_branches: int = 0
+    classes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InstructionCounts:
+    """How often each instruction ran. warps: by warps; lanes: by threads; parted: branches that parted a warp."""
+
+    warps: list[int]
+    lanes: list[int]
+    parted: list[int]
+
+
+def count_instructions(kernel: Kernel, lowered: LoweredKernel, counters: list[int]) -> InstructionCounts:
+    """counters: the launch's counter array, summed over threads."""
+    count = len(kernel.instructions)
+    found = InstructionCounts([0] * count, [0] * count, [0] * count)
+    extra = 2 * len(lowered.blocks)
+    for block in lowered.blocks:
+        warps, lanes = counters[2 * block.number], counters[2 * block.number + 1]
+        if not warps:
+            continue
+        for index in range(block.start, block.end):
+            guard = lowered.guarded.get(index)
+            found.warps[index] = warps
+            found.lanes[index] = lanes if guard is None else counters[extra + guard]
+        if block.number in lowered.parted:
+            found.parted[block.end - 1] = counters[extra + lowered.parted[block.number]]
+    return found
+
+
+def is_branch(instruction: Instruction) -> bool:
+    """Whether it may send the lanes of a warp apart."""
+    conditional = instruction.opcode in ("bra", "ret", "exit") and instruction.guard is not None
+    return conditional or instruction.opcode == "brx"
 
 
 def flops_of(instruction: Instruction) -> int:
@@ -91,30 +128,28 @@ def _shared_bytes(instruction: Instruction, spaces: tuple[int, ...]) -> int:
     return WIDTHS[instruction.types[-1]] // 8 * count
 
 
-def count_launch(kernel: Kernel, lowered: LoweredKernel, counters: list[int]) -> KernelCounts:
-    """counters: the launch's counter array, summed over threads."""
+def count_launch(kernel: Kernel, lowered: LoweredKernel, counts: InstructionCounts) -> KernelCounts:
     total = KernelCounts()
     spaces = lowered.uniformity.spaces
-    for block in lowered.blocks:
-        warps, lanes = counters[2 * block.number], counters[2 * block.number + 1]
+    for index, instruction in enumerate(kernel.instructions):
+        warps, active = counts.warps[index], counts.lanes[index]
         if not warps:
             continue
-        total.warp_instructions += warps * (block.end - block.start)
-        for index in range(block.start, block.end):
-            instruction = kernel.instructions[index]
-            active = lanes
-            guard = lowered.guarded.get(index)
-            if guard is not None:
-                active = counters[2 * len(lowered.blocks) + guard]
-            total.thread_instructions += active
-            total.flops += active * flops_of(instruction)
-            if is_barrier(instruction):
-                total.barriers += warps
-            moved = active * _shared_bytes(instruction, spaces)
-            if _is_store(instruction):
-                total.shared_bytes_written += moved
-            else:
-                total.shared_bytes_read += moved
+        total.warp_instructions += warps
+        total.thread_instructions += active
+        total.flops += active * flops_of(instruction)
+        kind = class_of(instruction)
+        total.classes[kind] = total.classes.get(kind, 0) + warps
+        if is_barrier(instruction):
+            total.barriers += warps
+        if is_branch(instruction):
+            total.branches += warps
+        total.parted_branches += counts.parted[index]
+        moved = active * _shared_bytes(instruction, spaces)
+        if _is_store(instruction):
+            total.shared_bytes_written += moved
+        else:
+            total.shared_bytes_read += moved
     return total
 
 

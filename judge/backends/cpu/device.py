@@ -15,15 +15,17 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT
 from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
 from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
+from judge.backends.cpu.figures import launch_counters
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.jit import engine, host_features
 from judge.backends.cpu.lowering.layout import CtaShape
-from judge.backends.cpu.memory import DeviceMemory, aligned_bytes
+from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.link import load
 from judge.backends.cpu.reference_executor import ReferenceExecutor
 from judge.backends.cpu.refusal import NotEmulatedError
-from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
+from judge.backends.cpu.traffic import merged_shadows, unique_bytes
+from judge.records import Counters, Diagnosis, DiagnosisKind
 
 SOURCE_NAME = "submission.cu"
 
@@ -55,6 +57,8 @@ class CpuDevice:
         self.executor = JitExecutor(threads, watch=watch) if jit else ReferenceExecutor()
         self._module: ir.Module | None = None
         self._source = ""
+        self._shadows: dict[int, Bytes] = {}
+        """Which bytes of each slot any launch has read since it was allocated."""
 
     @property
     def module(self) -> ir.Module:
@@ -112,13 +116,16 @@ class CpuDevice:
     def release_all(self) -> None:
         """Free every allocation and set `__device__` variables back to what the module gives them."""
         self.memory.release_all()
+        self._shadows.clear()
         if self._module is not None and self._module.global_bytes:
             block = aligned_bytes(self._module.global_bytes)
             block[:] = initial_block(self._module, self._module.globals_, self._module.global_bytes)
             self.memory.slots[MODULE_SLOT] = block
 
-    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
-        """Run one launch to its end.
+    def launch(
+        self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
+    ) -> LaunchOutcome:
+        """Run one launch to its end, its blocks and warps in the order of the schedule.
 
         Raises DeviceFault for a trap, an assertion, a deadlock, the time limit and undefined behavior.
         """
@@ -132,14 +139,17 @@ class CpuDevice:
                 launch.arguments,
                 self.memory,
                 time_limit_s=time_limit_s,
+                schedule=schedule,
+                patterns=patterns,
             )
         except NotEmulatedError as error:
             raise DeviceFault("compile_error", f"not emulated: {error}, needs a GPU") from error
         outcome = LaunchOutcome(
             diagnoses=self._diagnoses(launch.kernel, result),
-            counters=self._counters(result) if result.counted else None,
+            counters=self._counters(launch.kernel, result),
             seconds=result.run_seconds,
             printed=result.printed,
+            unique_bytes_read=self._read_so_far(result.shadows),
         )
         self._raise_fault(launch, result, outcome, time_limit_s)
         return outcome
@@ -154,30 +164,18 @@ class CpuDevice:
         kernels = {**module.kernels, kernel: self.executor.kernel(module, kernel)}
         return replace(module, kernels=kernels)
 
-    def _counters(self, result: LaunchResult) -> Counters:
-        buffers = {}
-        for slot, traffic in sorted(result.traffic.items()):
-            label = self.memory.labels.get(slot)
-            if label is None or label.role == "internal":
-                continue
-            buffers[label.name] = BufferTraffic(
-                bytes_read=traffic.read,
-                bytes_written=traffic.written,
-                unique_bytes_read=traffic.unique_read,
-                read_amplification=traffic.read / traffic.unique_read if traffic.unique_read else None,
-            )
-        counts = result.counts
-        return Counters(
-            warp_instructions=counts.warp_instructions,
-            thread_instructions=counts.thread_instructions,
-            flops=counts.flops,
-            global_bytes_read=sum(b.bytes_read for b in buffers.values()),
-            global_bytes_written=sum(b.bytes_written for b in buffers.values()),
-            shared_bytes_read=counts.shared_bytes_read,
-            shared_bytes_written=counts.shared_bytes_written,
-            barriers=counts.barriers,
-            buffers=buffers,
-        )
+    def _counters(self, kernel: str, result: LaunchResult) -> Counters | None:
+        if not result.counted:
+            return None
+        return launch_counters(result, self.executor.kernel(self.module, kernel), self.memory, SOURCE_NAME)
+
+    def _read_so_far(self, shadows: dict[int, Bytes]) -> dict[str, int]:
+        self._shadows = merged_shadows([shadows, self._shadows])
+        return {
+            self.memory.labels[slot].name: unique_bytes(marks)
+            for slot, marks in self._shadows.items()
+            if slot in self.memory.labels
+        }
 
     def _raise_fault(self, launch: Launch, result: LaunchResult, outcome: LaunchOutcome, time_limit_s: float) -> None:
         proved = [d for d in outcome.diagnoses if d.kind not in _FAULT_KINDS and not d.warning]

@@ -55,13 +55,13 @@ def diagnose(
     mild: dict[tuple[str | None, int], tuple[int, int]] = {}
     for event in sorted(events, key=lambda e: e.warning):
         kernel = module.kernels[event.kernel]
-        line = _line_of(kernel, event.instruction, source_name)
+        line = line_of(kernel, event.instruction, source_name)
         diagnosis = _describe(event, line, scene)
         place = line if line is not None else event.instruction
         key = (diagnosis.kind, place, diagnosis.buffer, event.action, event.warning)
         if event.kind is DiagnosisKind.RACE and event.other is not None:
             # The two sides of a race find each other; the one seen first speaks for both.
-            met = _line_of(kernel, event.other.instruction, source_name)
+            met = line_of(kernel, event.other.instruction, source_name)
             other_place = met if met is not None else event.other.instruction or 0
             known_pairs = mild if event.warning else racing
             pair = known_pairs.setdefault((diagnosis.buffer, place), (place, other_place))
@@ -99,11 +99,11 @@ def source_line(
     kernel: ir.Kernel, instruction: int, source: str, source_name: str | None = None
 ) -> tuple[int | None, str | None]:
     """(1-based line, its stripped text) of an instruction, (None, None) where no location names the source."""
-    line = _line_of(kernel, instruction, source_name)
+    line = line_of(kernel, instruction, source_name)
     return line, _text_of(source.splitlines(), line)
 
 
-def _line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None) -> int | None:
+def line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None) -> int | None:
     """The innermost line of the submission: out of a header's helper to where the user called it."""
     if instruction is None or not 0 <= instruction < len(kernel.instructions):
         return None
@@ -148,7 +148,7 @@ def _describe(event: AccessEvent, line: int | None, scene: _Scene) -> Diagnosis:
 def _other_side(other: Party | None, kernel: ir.Kernel, line: int | None, source_name: str | None) -> OtherSide | None:
     if other is None:
         return None
-    there = _line_of(kernel, other.instruction, source_name)
+    there = line_of(kernel, other.instruction, source_name)
     return OtherSide(other, there, there is not None and there == line)
 
 

@@ -26,7 +26,13 @@ from judge.backends.cpu.addresses import (
     SHARED_SLOT,
     split,
 )
-from judge.backends.cpu.counting import KernelCounts, count_launch, hottest_instruction
+from judge.backends.cpu.counting import (
+    InstructionCounts,
+    KernelCounts,
+    count_instructions,
+    count_launch,
+    hottest_instruction,
+)
 from judge.backends.cpu.device_printf import format_printf
 from judge.backends.cpu.events import AccessEvent, Coordinates, Party
 from judge.backends.cpu.interpreter import initial_block
@@ -52,6 +58,8 @@ from judge.backends.cpu.lowering.layout import (
 from judge.backends.cpu.lowering.memory_ops import is_strong
 from judge.backends.cpu.lowering.runtime_values import PRINT_RECORD_BYTES
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
+from judge.backends.cpu.orders import running_order
+from judge.backends.cpu.traffic import PatternTable, SlotTraffic, merged_shadows, slot_traffic
 from judge.backends.cpu.watching import WatchTable, global_watch, meetings, read_cell, shared_watch
 from judge.records import DiagnosisKind
 
@@ -89,21 +97,14 @@ _RACES = {EventKind.RACE_READ: "write", EventKind.RACE_OVERWRITE: "read", EventK
 
 
 @dataclass
-class SlotTraffic:
-    """Global traffic of one allocation: bytes, lanes on one address counted once."""
-
-    read: int = 0
-    written: int = 0
-    unique_read: int = 0
-
-
-@dataclass
 class LaunchResult:
     """How a launch went.
 
     stopped: "" when it ran to its end, else "trap", "assert", "deadlock" or "time". hottest: the
     instruction a launch that did not end spent its time at. traffic: by slot. counted: False where
     counts and traffic are not known.
+    shadows: of each slot, which bytes were read: a byte a 4-byte word, a bit a byte in it. instructions:
+    how often each ran. patterns: sectors and wavefronts, where they were asked for.
     """
 
     events: tuple[AccessEvent, ...] = ()
@@ -111,6 +112,9 @@ class LaunchResult:
     stopped: str = ""
     counts: KernelCounts = field(default_factory=KernelCounts)
     traffic: dict[int, SlotTraffic] = field(default_factory=dict)
+    shadows: dict[int, Bytes] = field(default_factory=dict)
+    instructions: InstructionCounts | None = None
+    patterns: PatternTable | None = None
     hottest: int | None = None
     counted: bool = True
     translate_seconds: float = 0.0
@@ -133,8 +137,8 @@ class JitExecutor:
     def __init__(self, threads: int = 0, *, watch: bool = True) -> None:
         self.threads = threads or len(os.sched_getaffinity(0))
         self.watch = watch
-        self._lowered: dict[tuple[int, str, CtaShape], LoweredKernel] = {}
-        self._compiled: dict[tuple[int, str, CtaShape], _Compiled] = {}
+        self._lowered: dict[tuple[int, str, CtaShape, bool], LoweredKernel] = {}
+        self._compiled: dict[tuple[int, str, CtaShape, bool], _Compiled] = {}
         self._kernels: dict[tuple[int, str], ir.Kernel] = {}
         self._modules: list[ir.Module] = []
 
@@ -150,15 +154,16 @@ class JitExecutor:
         """A planning kernel's code is ours but for expressions, and its structs have padding it copies."""
         return self.watch and not kernel.startswith(PLANNER_PREFIX)
 
-    def lower(self, module: ir.Module, name: str, *, shape: CtaShape) -> LoweredKernel:
+    def lower(self, module: ir.Module, name: str, *, shape: CtaShape, patterns: bool = False) -> LoweredKernel:
         """The LLVM text of a kernel for CTAs of a shape. Raises NotEmulatedError."""
-        key = (id(module), name, shape)
+        key = (id(module), name, shape, patterns)
         if key not in self._lowered:
             self._lowered[key] = lower_kernel(
                 self.kernel(module, name),
                 shape=shape,
                 masked_stores=host_features().masked_stores,
-                watch=self.watches(name),
+                watch=self.watches(name) and not patterns,
+                patterns=patterns,
             )
         return self._lowered[key]
 
@@ -175,18 +180,21 @@ class JitExecutor:
         time_limit_s: float | None = None,
         traffic: bool = True,
         schedule: int = 0,
+        patterns: bool = False,
     ) -> LaunchResult:
         """Run one launch over the allocations of `memory`, which it changes in place.
 
         shared_bytes: dynamic shared memory of a block. arguments: the kernel's parameter block.
         schedule: the order of CTAs and of the warps in one: 0 as numbered, 1 backwards, else shuffled by it.
+        patterns: count sectors and bank conflicts, in place of looking for races and uninitialised reads.
         Raises NotEmulatedError for an instruction the backend does not have, KeyError for an unknown kernel.
         """
         code = self.kernel(module, kernel)
         result = LaunchResult()
-        compiled = self._compile(module, code, CtaShape.of(block), result)
+        compiled = self._compile(module, code, CtaShape.of(block), patterns, result)
         launch = _Launch(module, code, compiled.lowered, grid, block, shared_bytes, arguments, memory, traffic)
-        launch.watch = self.watches(kernel)
+        launch.watch = self.watches(kernel) and not patterns
+        launch.patterns = patterns
         launch.talks = any(i.opcode in ("atom", "red") or is_strong(i) for i in code.instructions)
         ctas = grid[0] * grid[1] * grid[2]
         launch.set_schedule(schedule, ctas)
@@ -197,12 +205,14 @@ class JitExecutor:
         _collect(result, launch, contexts, status)
         return result
 
-    def _compile(self, module: ir.Module, kernel: ir.Kernel, shape: CtaShape, result: LaunchResult) -> _Compiled:
-        key = (id(module), kernel.name, shape)
+    def _compile(
+        self, module: ir.Module, kernel: ir.Kernel, shape: CtaShape, patterns: bool, result: LaunchResult
+    ) -> _Compiled:
+        key = (id(module), kernel.name, shape, patterns)
         known = self._compiled.get(key)
         if known is None:
             started = time.perf_counter()
-            lowered = self.lower(module, kernel.name, shape=shape)
+            lowered = self.lower(module, kernel.name, shape=shape, patterns=patterns)
             result.translate_seconds = time.perf_counter() - started
             started = time.perf_counter()
             known = _Compiled(lowered, engine().compile(lowered.text))
@@ -246,6 +256,7 @@ class _Launch:
         self.abort = np.zeros(1, dtype=np.int32)
         self.sites = 2 * (len(kernel.instructions) + 1)
         self.watch = False
+        self.patterns = False
         self.talks = False
         self.cta_order: NDArray[np.int64] | None = None
         self.warp_order = np.arange(self.warps, dtype=np.int32)
@@ -259,14 +270,8 @@ class _Launch:
 
     def set_schedule(self, schedule: int, ctas: int) -> None:
         self.cta_fences = np.zeros(ctas if self.talks else 1, dtype=np.uint32)
-        if schedule == 0:
-            return
-        self.cta_order = np.arange(ctas, dtype=np.int64)[::-1].copy()
-        self.warp_order = self.warp_order[::-1].copy()
-        if schedule > 1:
-            generator = np.random.default_rng(schedule)
-            generator.shuffle(self.cta_order)
-            generator.shuffle(self.warp_order)
+        if schedule:
+            self.cta_order, self.warp_order = running_order(schedule, ctas, self.warps)
 
     def may_write(self, slot: int) -> bool:
         if slot in (CONSTANT_SLOT, PARAMETER_SLOT):
@@ -315,6 +320,7 @@ class _Context:
         self.writable = np.zeros(MAX_SLOTS, dtype=np.uint8)
         self.traffic = np.zeros(2 * MAX_SLOTS, dtype=np.int64)
         self.shadow_pointers = np.zeros(MAX_SLOTS, dtype=np.uint64)
+        self.patterns = PatternTable.zeros(launch.sites) if launch.patterns else None
         self.prints = np.zeros(PRINT_BYTES, dtype=np.uint8)
         self.shadows: dict[int, Bytes] = {}
         self.watches = launch.watch_table(launch.shared_bytes)
@@ -366,6 +372,7 @@ class _Context:
             (Ctx.LOCAL_WORDS, self.local_written),
             (Ctx.CTA_ORDER, launch.cta_order),
             (Ctx.WARP_ORDER, launch.warp_order),
+            (Ctx.PATTERNS, self.patterns.rows if self.patterns else None),
         ):
             if array is None:
                 continue
@@ -465,8 +472,11 @@ def _run_threads(
 
 def _collect(result: LaunchResult, launch: _Launch, contexts: list[_Context], statuses: list[Status]) -> None:
     counters = np.sum([c.counters for c in contexts], axis=0).tolist()
-    result.counts = count_launch(launch.kernel, launch.lowered, counters)
-    result.traffic = _traffic(contexts)
+    result.instructions = count_instructions(launch.kernel, launch.lowered, counters)
+    result.counts = count_launch(launch.kernel, launch.lowered, result.instructions)
+    result.shadows = merged_shadows([c.shadows for c in contexts])
+    result.traffic = slot_traffic([c.traffic for c in contexts], result.shadows)
+    result.patterns = PatternTable.total([c.patterns for c in contexts if c.patterns is not None])
     sites = np.sum([c.site_counts for c in contexts], axis=0)
     events: dict[tuple[int, DiagnosisKind, bool], AccessEvent] = {}
     for context in contexts:
@@ -517,24 +527,6 @@ def _readers(launch: _Launch) -> dict[int, Bytes]:
     """Memory a format string or a string argument may lie in."""
     assert launch.module_block is not None
     return {CONSTANT_SLOT: launch.constants, MODULE_SLOT: launch.module_block, **launch.memory.slots}
-
-
-def _traffic(contexts: list[_Context]) -> dict[int, SlotTraffic]:
-    found: dict[int, SlotTraffic] = {}
-    for context in contexts:
-        for slot in context.shadows:
-            entry = found.setdefault(slot, SlotTraffic())
-            entry.read += int(context.traffic[2 * slot])
-            entry.written += int(context.traffic[2 * slot + 1])
-    for slot, entry in found.items():
-        if entry.read:
-            merged = contexts[0].shadows[slot]
-            for context in contexts[1:]:
-                merged = merged | context.shadows[slot]
-            whole = int(np.count_nonzero(merged == 15))
-            rest = merged[(merged != 15) & (merged != 0)]
-            entry.unique_read = 4 * whole + int(np.unpackbits(rest).sum())
-    return found
 
 
 def _event(launch: _Launch, record: Any, count: int) -> AccessEvent:

@@ -35,10 +35,15 @@ class ReferenceExecutor:
         memory: DeviceMemory,
         *,
         time_limit_s: float | None = None,
+        schedule: int = 0,
+        patterns: bool = False,
     ) -> LaunchResult:
-        """Run one launch; see JitExecutor.run. Raises NotEmulatedError and KeyError as it does."""
+        """Run one launch; see JitExecutor.run. Raises NotEmulatedError and KeyError as it does.
+
+        It counts nothing, access patterns neither.
+        """
         limit = int((time_limit_s or 600.0) * INSTRUCTIONS_PER_SECOND)
-        done = run_kernel(module, kernel, grid, block, shared_bytes, arguments, memory, limit)
+        done = run_kernel(module, kernel, grid, block, shared_bytes, arguments, memory, limit, schedule)
         return LaunchResult(
             events=done.events,
             printed=done.printed,

@@ -147,7 +147,9 @@ class CudaDevice:
         for address in allocations:
             self._checked(self._runtime.free, address)
 
-    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
+    def launch(
+        self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
+    ) -> LaunchOutcome:
         """Run one kernel to its end. A kernel over its time leaves the device unusable (fatal)."""
         started = time.perf_counter()
         self._refuse_huge_local_memory(launch)

@@ -41,6 +41,15 @@ def judge_file(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**63 - 1, help="Seed of the inputs (default: drawn anew).")
     ] = None,
+    schedule: Annotated[
+        int | None,
+        typer.Option(
+            "--schedule",
+            min=0,
+            max=2**31 - 1,
+            help="Order of blocks and warps on the CPU: 0 as numbered, 1 backwards, else shuffled by it.",
+        ),
+    ] = None,
     format_: FormatOption = Format.TEXT,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first case that is not accepted.")
@@ -65,7 +74,13 @@ def judge_file(
     from judge.verification.package import is_planted
 
     options = Options(
-        backend=backend.value, cases=names, group=cases.value, seed=seed, fail_fast=fail_fast, resources=verbose
+        backend=backend.value,
+        cases=names,
+        group=cases.value,
+        seed=seed,
+        fail_fast=fail_fast,
+        schedule=schedule,
+        resources=verbose,
     )
     other = other_problem_of(data, problem.id)
     if other is not None:
@@ -81,7 +96,7 @@ def judge_file(
         )
         report = report.model_copy(update={"hint": hint})
     _show(report, data, format_, verbose=verbose, brief=other is not None)
-    whole = not names and cases is Cases.ALL
+    whole = not names and cases is Cases.ALL and schedule is None
     _remember(report, whole=whole and not planted)
     nothing_ran = report.verdict.exit_code == Exit.ACCEPTED and not report.cases
     raise typer.Exit(Exit.NOTHING_TO_DO if nothing_ran else report.verdict.exit_code)

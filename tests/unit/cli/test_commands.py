@@ -6,7 +6,22 @@ import pytest
 
 from judge.cli.exits import Exit
 from judge.cli.program import program_name
+from judge.figures import Statistics
+from judge.records import Counters
+from judge.statistics import Choice, NotCountedError
 from tests.unit.reports.samples import wrong_report
+
+STATISTICS = Statistics(
+    submission="a.cu",
+    problem="first-step",
+    case="small",
+    parameters={"n": 3},
+    arch="sm_86",
+    minimum_bytes=12,
+    minimum_flops=6,
+    launches=(),
+    counters=Counters(flops=6),
+)
 
 
 def test_list_shows_problems_in_their_order_and_state(cli, problems):
@@ -146,12 +161,44 @@ def test_version(cli):
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "show", "start", "test", "hint", "solution", "doctor", "schema", "new", "verify"]
+    "command", ["list", "show", "start", "test", "stats", "hint", "solution", "doctor", "schema", "new", "verify"]
 )
 def test_every_command_has_help(cli, command):
     outcome = cli(command, "--help")
     assert outcome.code == Exit.ACCEPTED
     assert outcome.out.startswith(f"Usage: judge {command}")
+
+
+def test_schema_describes_the_statistics_too(cli):
+    schema = json.loads(cli("schema", "stats").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(STATISTICS.model_dump(mode="json"))
+
+
+def test_stats_counts_the_chosen_case(cli, monkeypatch):
+    calls = []
+
+    def collect(problem, data, name, choice, sink):
+        calls.append((problem.id, name, choice))
+        return STATISTICS
+
+    monkeypatch.setattr("judge.statistics.collect", collect)
+    Path("a.cu").write_text("// problem: first-step\n", encoding="utf-8")
+    outcome = cli("stats", "a.cu", "--case", "small", "--arch", "sm_86")
+    assert (outcome.code, calls) == (0, [("first-step", "a.cu", Choice("small", "sm_86", 0))])
+    assert outcome.out.startswith("STATS  first-step  a.cu")
+    assert json.loads(cli("stats", "a.cu", "--format", "json").out)["minimum_flops"] == 6
+
+
+def test_stats_of_a_kernel_that_does_not_end_is_no_fault_of_the_judge(cli, monkeypatch):
+    def collect(*_):
+        raise NotCountedError("Case small did not run to its end, so nothing was counted: trap.")
+
+    monkeypatch.setattr("judge.statistics.collect", collect)
+    Path("a.cu").write_text("// problem: first-step\n", encoding="utf-8")
+    outcome = cli("stats", "a.cu")
+    assert outcome.code == 1
+    assert "nothing was counted: trap" in outcome.err
 
 
 def test_the_list_of_commands_is_cut_nowhere(cli):

@@ -32,7 +32,21 @@ def test_accepted_run_without_a_case_is_nothing_to_do(cli, pipeline):
 
 
 def test_options_reach_the_pipeline(cli, pipeline):
-    cli("test", write("a.cu"), "--backend", "cpu", "--case", "small", "--case", "small", "--seed", "5", "--fail-fast")
+    cli(
+        "test",
+        write("a.cu"),
+        "--backend",
+        "cpu",
+        "--case",
+        "small",
+        "--case",
+        "small",
+        "--seed",
+        "5",
+        "--fail-fast",
+        "--schedule",
+        "9",
+    )
     [(problem, data, name, options)] = pipeline.calls
     assert (problem, data, name) == ("first-step", b"// problem: first-step\nint x;\n", "a.cu")
     assert vars(options) == {
@@ -42,6 +56,7 @@ def test_options_reach_the_pipeline(cli, pipeline):
         "seed": 5,
         "fail_fast": True,
         "resources": False,
+        "schedule": 9,
     }
 
 
@@ -171,6 +186,7 @@ def test_only_a_whole_accepted_run_is_remembered(cli, pipeline):
     write("a.cu")
     cli("test", "a.cu", "--case", "small")
     cli("test", "a.cu", "--cases", "sample")
+    cli("test", "a.cu", "--schedule", "1")
     assert cli("solution", "first-step").code == Exit.USAGE
     cli("test", "a.cu")
     assert cli("solution", "first-step").code == Exit.ACCEPTED

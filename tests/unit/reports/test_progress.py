@@ -53,3 +53,15 @@ def test_live_line_is_never_wider_than_the_terminal():
 def test_the_stream_decides():
     assert isinstance(progress_sink(Terminal()), LiveProgress)
     assert isinstance(progress_sink(io.StringIO()), PlainProgress)
+
+
+def test_a_cleared_live_line_leaves_nothing_behind():
+    stream = Terminal()
+    sink = progress_sink(stream)
+    sink.compiling("sm_90")
+    assert "sm_90" in stream.getvalue().rpartition("\x1b[2K")[2]
+    sink.clear()
+    assert stream.getvalue().endswith("\r\x1b[2K")
+    plain = io.StringIO()
+    progress_sink(plain).clear()
+    assert plain.getvalue() == ""

@@ -1,8 +1,14 @@
 import numpy as np
 
 from judge.problem import Requirement
-from judge.records import BufferTraffic, Counters
-from judge.verification.requirements import baseline_names, largest_amplification, unmet_requirements
+from judge.records import AccessPattern, BankPattern, BufferTraffic, Counters
+from judge.verification.requirements import (
+    baseline_names,
+    largest_amplification,
+    needs_patterns,
+    unmet_patterns,
+    unmet_requirements,
+)
 from tests.unit.verification.fakes import make_problem
 
 
@@ -65,3 +71,44 @@ def test_the_largest_amplification_is_that_of_the_named_buffers():
     assert largest_amplification(make_problem(), counters()) == 4.0
     assert largest_amplification(make_problem(requirements=()), counters()) == 4.0
     assert largest_amplification(make_problem(), Counters()) is None
+
+
+PATTERNS = (
+    Requirement("sectors_per_request", 4.5, "Neighbours read neighbours.", ("x", "out")),
+    Requirement("bank_conflicts", 0.1, "Pad the tile."),
+    Requirement("idle_lanes", 0.25, "Keep lanes busy."),
+)
+
+
+def patterned(sectors, wavefronts, lanes):
+    traffic = BufferTraffic(
+        reads=AccessPattern(requests=2, sectors=8, ideal_sectors=8),
+        writes=AccessPattern(requests=2, sectors=sectors, ideal_sectors=8),
+    )
+    return Counters(
+        warp_instructions=10,
+        thread_instructions=10 * lanes,
+        shared_reads=BankPattern(requests=4, wavefronts=wavefronts, ideal_wavefronts=4),
+        shared_writes=BankPattern(),
+        buffers={"out": traffic},
+    )
+
+
+def test_requirements_on_access_patterns():
+    problem = make_problem(requirements=PATTERNS)
+    assert needs_patterns(problem, problem.cases[0])
+    assert unmet_patterns(problem, problem.cases[0], patterned(8, 4, 32)) == ()
+    found = unmet_patterns(problem, problem.cases[0], patterned(64, 10, 16))
+    assert [entry.message for entry in found] == [
+        "Neighbours read neighbours. Here a request of a warp for out takes 32.00 sectors of 32 bytes; "
+        "the limit is 4.5.",
+        "Pad the tile. Here bank conflicts cost 1.50 extra passes a request to shared memory; the limit is 0.1.",
+        "Keep lanes busy. Here 0.50 of the lanes of a warp's instruction take no part; the limit is 0.25.",
+    ]
+
+
+def test_each_pass_checks_its_own_requirements():
+    problem = make_problem(requirements=(*PATTERNS, Requirement("flops_ratio", 1.5, "Fewer.")))
+    assert [u.requirement.counter for u in unmet(problem, counters(flops=10**6))] == ["flops_ratio"]
+    assert unmet_patterns(problem, problem.cases[0], counters(flops=10**6)) == ()
+    assert not needs_patterns(make_problem(), make_problem().cases[0])

@@ -72,7 +72,9 @@ class FakeDevice:
     def release_all(self) -> None:
         self.memory.clear()
 
-    def launch(self, launch: Launch, *, time_limit_s: float) -> LaunchOutcome:
+    def launch(
+        self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
+    ) -> LaunchOutcome:
         self.launched.append(launch)
         return self.kernels[launch.kernel](self, launch) or LaunchOutcome()
 

@@ -9,7 +9,7 @@ from judge.backends.base import DeviceFault, KernelAttributes, LaunchOutcome
 from judge.problem import Role
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
 from judge.verdict import Verdict
-from judge.worker.execution import GUARD_BYTES, add_counters, run_case
+from judge.worker.execution import GUARD_BYTES, run_case
 from judge.worker.messages import BufferSpec, CaseRequest, LaunchSpec, ParameterValue, WorkspaceSpec
 from tests.unit.worker.fake_device import FakeDevice, planner, workspace_planner
 
@@ -226,14 +226,16 @@ def test_a_kernel_that_stops_writing_after_the_first_run_is_caught_by_its_last_s
     assert run_case(device, request(bench=True, timing_budget_s=0.0)).outputs["out"] == b"\xff" * 16
 
 
-def test_counters_of_two_launches_add_up():
-    one = Counters(flops=5, buffers={"k": BufferTraffic(bytes_read=100, unique_bytes_read=100)})
-    two = Counters(
-        flops=7,
-        barriers=1,
-        buffers={"k": BufferTraffic(bytes_read=100, unique_bytes_read=50), "v": BufferTraffic(bytes_written=4)},
-    )
-    total = add_counters(one, two)
-    assert (total.flops, total.barriers) == (12, 1)
-    assert total.buffers["k"] == BufferTraffic(bytes_read=200, unique_bytes_read=100, read_amplification=2.0)
-    assert total.buffers["v"].bytes_written == 4
+def test_what_two_launches_read_together_is_counted_once():
+    """Two launches read x in halves that overlap in 4 bytes: 20 bytes read, 16 of them different."""
+
+    def reads(size, so_far):
+        traffic = BufferTraffic(bytes_read=size, unique_bytes_read=size)
+        return lambda device, launch: LaunchOutcome(
+            counters=Counters(flops=1, buffers={"x": traffic}), unique_bytes_read={"x": so_far}
+        )
+
+    device = FakeDevice({"plan_l": planner(*[(1, 1, 1, 32, 1, 1, 0)] * 2), "a": reads(8, 8), "b": reads(12, 16)})
+    result = run_case(device, request(launches=(LaunchSpec("a", "a", 3), LaunchSpec("b", "b", 4)), patterns=True))
+    assert result.counters.buffers["x"].read_amplification == 20 / 16
+    assert [counters.buffers["x"].bytes_read for counters in result.launch_counters] == [8, 12]

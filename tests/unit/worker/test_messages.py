@@ -7,7 +7,16 @@ import pytest
 
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.problem import Role
-from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
+from judge.records import (
+    AccessPattern,
+    BankPattern,
+    BufferTraffic,
+    Counters,
+    Diagnosis,
+    DiagnosisKind,
+    LineCounters,
+    Timing,
+)
 from judge.sandbox.inside import Confinement
 from judge.verdict import Verdict
 from judge.worker.messages import (
@@ -45,12 +54,22 @@ REQUEST = CaseRequest(
     inputs={"x": np.ones((2, 3), np.float32), "empty": np.zeros(0, np.int32)},
     workspaces=(WorkspaceSpec("part", "float", 1),),
     bench=True,
+    schedule=11,
+    patterns=True,
 )
 
 RESULT = CaseResult(
     message="m",
     diagnoses=(Diagnosis(kind=DiagnosisKind.RACE, message="r", index=(1, 2), thread=(3, 0, 0)),),
     counters=Counters(flops=3),
+    launch_counters=(
+        Counters(
+            flops=3,
+            shared_reads=BankPattern(requests=1, wavefronts=32, ideal_wavefronts=1),
+            buffers={"x": BufferTraffic(reads=AccessPattern(requests=1, sectors=5, ideal_sectors=4))},
+            lines=(LineCounters(line=3, branches=2, parted_branches=1),),
+        ),
+    ),
     launches=(LaunchShape((1, 2, 3), (4, 5, 6), 7),),
     outputs={"out": b"12345678"},
     seconds=0.5,

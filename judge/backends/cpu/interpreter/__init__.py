@@ -63,10 +63,12 @@ def run_kernel(
     arguments: bytes,
     memory: Memory,
     instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
+    schedule: int = 0,
 ) -> InterpreterResult:
     """Run one launch over the allocations of `memory`, which it changes in place.
 
     shared_bytes: dynamic shared memory of a block. arguments: the kernel's parameter block.
+    schedule: order of CTAs and warps, 0 as numbered, 1 backwards, else shuffled by it.
     Raises NotEmulatedError for an instruction without a definition and KeyError for an unknown kernel.
     """
     kernel = module.kernels[kernel_name]
@@ -85,6 +87,7 @@ def run_kernel(
         module_variables=_module_variables(module, memory),
         memory=memory,
         instruction_limit=instruction_limit,
+        schedule=schedule,
     )
     stopped = ""
     with np.errstate(all="ignore"):

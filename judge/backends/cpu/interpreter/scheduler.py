@@ -17,6 +17,7 @@ from judge.backends.cpu.events import Party
 from judge.backends.cpu.interpreter.state import LANES, Cta, Lanes, Launch, Mask, Operation, Step, StoppedError, Warp
 from judge.backends.cpu.interpreter.table import OPERATIONS
 from judge.backends.cpu.interpreter.warpwide import member_operand
+from judge.backends.cpu.orders import running_order
 from judge.backends.cpu.refusal import NotEmulatedError
 from judge.records import DiagnosisKind
 
@@ -30,9 +31,13 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def run_grid(launch: Launch) -> None:
-    """Run every CTA, in order of its index with x fastest. Raises StoppedError when one ends the launch."""
+    """Run every CTA in the launch's order, x fastest in that of the numbers.
+
+    Raises StoppedError when one ends the launch.
+    """
     width, height, depth = launch.grid
-    waiting = (Cta(launch, (x, y, z)) for z in range(depth) for y in range(height) for x in range(width))
+    order, _ = running_order(launch.schedule, width * height * depth, 1)
+    waiting = (Cta(launch, (n % width, n // width % height, n // (width * height))) for n in map(int, order))
     active: deque[Iterator[bool]] = deque()
     while True:
         if not active:
@@ -54,11 +59,12 @@ def run_grid(launch: Launch) -> None:
 def _run_cta(cta: Cta) -> Iterator[bool]:
     """Run a CTA to its end; yields True whenever it only spins."""
     spins = 0
+    order = running_order(cta.launch.schedule, 1, len(cta.warps))[1].tolist()
     while any(warp.alive.any() for warp in cta.warps):
         before = cta.launch.instructions
         spinning = False
-        for warp in cta.warps:
-            spinning |= _run_warp(warp)
+        for number in order:
+            spinning |= _run_warp(cta.warps[number])
         released = _release_barriers(cta)
         if not released and cta.launch.instructions == before and not _force_meeting(cta):
             _report_deadlock(cta)

@@ -57,6 +57,8 @@ class Launch:
     module_variables: Bytes
     memory: Memory
     instruction_limit: int
+    schedule: int = 0
+    """Order of CTAs and warps; see running_order."""
     instructions: int = 0
     events: dict[tuple[object, ...], AccessEvent] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)

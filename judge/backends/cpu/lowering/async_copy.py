@@ -9,6 +9,8 @@ from collections.abc import Callable
 from judge.backends.cpu.addresses import SHARED_SLOT, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Register
 from judge.backends.cpu.lowering.context import Lowering
+from judge.backends.cpu.lowering.patterns import READ, WRITE, note_access
+from judge.backends.cpu.lowering.uniformity import GLOBAL, SHARED
 from judge.backends.cpu.lowering.values import const_int
 from judge.backends.cpu.refusal import NotEmulatedError
 
@@ -52,6 +54,8 @@ def _issue(lw: Lowering, instruction: Instruction, mask: str) -> None:
         wanted = b.intrinsic("umin", lw.read(rest[0], "i32"), bytes_)
     target = b.splat(b.binary("add", lw.address_value(to), const_int(slot_base(SHARED_SLOT), "i64")))
     source = b.splat(lw.address_value(from_))
+    note_access(lw, source, GLOBAL, size.value, READ)
+    note_access(lw, target, SHARED, size.value, WRITE)
     arguments = f"{target.typed}, {source.typed}, {b.splat(wanted).typed}, {bytes_.typed}"
     b.call("void", "judge_async_copy", "ptr %ctx", "ptr %st", arguments, f"i32 {mask}", f"i32 {lw.index}")
 

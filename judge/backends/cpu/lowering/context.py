@@ -73,6 +73,7 @@ class Lowering:
         masked_stores: bool,
         shape: CtaShape,
         watch: bool,
+        patterns: bool = False,
     ) -> None:
         self.kernel = kernel
         self.uniformity = uniformity
@@ -96,6 +97,8 @@ class Lowering:
         self.scratch_bytes = 0
         self.watch = watch
         """Emit what finds races and uninitialised reads."""
+        self.patterns = patterns
+        """Emit what counts sectors and bank conflicts."""
         self.quiet = False
         """The instruction may read what has no value: it only copies."""
         self.strong = False

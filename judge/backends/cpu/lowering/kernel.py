@@ -71,13 +71,15 @@ class LoweredKernel:
     """LLVM text of a kernel and what the launcher must know of it.
 
     blocks: the basic blocks; block b counts warps in counter 2b and lanes in 2b+1; its number is
-    its PC. guarded: counter of each guarded instruction, by instruction index (lanes only).
+    its PC. guarded: counter of each guarded instruction, by instruction index (lanes only). parted:
+    counter of the warps that a block's last branch parted, by block number. Both follow the blocks' counters.
     """
 
     text: str
     state_bytes: int
     blocks: list[Block]
     guarded: dict[int, int]
+    parted: dict[int, int]
     counters: int
     uniformity: Uniformity
 
@@ -85,14 +87,17 @@ class LoweredKernel:
 ENTRY_PC = PC_TOGETHER
 
 
-def lower_kernel(kernel: Kernel, *, shape: CtaShape, masked_stores: bool, watch: bool) -> LoweredKernel:
+def lower_kernel(
+    kernel: Kernel, *, shape: CtaShape, masked_stores: bool, watch: bool, patterns: bool = False
+) -> LoweredKernel:
     """shape: of the CTAs it will be launched with. watch: find races and uninitialised reads, next to bounds.
 
+    patterns: with code that counts sectors and bank conflicts.
     Raises NotEmulatedError for an instruction the CPU backend does not have.
     """
     blocks = split_blocks(kernel)
     uniformity = analyze(kernel, blocks, shape=shape)
-    return _KernelLowering(kernel, blocks, uniformity, shape, masked_stores, watch).lower()
+    return _KernelLowering(kernel, blocks, uniformity, shape, masked_stores, watch, patterns).lower()
 
 
 class _KernelLowering:
@@ -104,6 +109,7 @@ class _KernelLowering:
         shape: CtaShape,
         masked_stores: bool,
         watch: bool,
+        patterns: bool,
     ) -> None:
         self.kernel = kernel
         self.blocks = blocks
@@ -119,6 +125,7 @@ class _KernelLowering:
             masked_stores=masked_stores,
             shape=shape,
             watch=watch,
+            patterns=patterns,
         )
         self.b = self.lw.b
         self.quiet = quiet_reads(kernel, uniformity.spaces) if watch else frozenset()
@@ -127,6 +134,7 @@ class _KernelLowering:
             self.registers.state_bytes,
         )
         self.guarded: dict[int, int] = {}
+        self.parted: dict[int, int] = {}
         self.resumed = {0}
         """Blocks a warp may go on at, all lanes together, after it waited or gave others a turn."""
 
@@ -140,9 +148,14 @@ class _KernelLowering:
         self.lw.whole_warp = False
         self._dispatcher()
         self.b.lines += body
-        counters = 2 * len(self.blocks) + len(self.guarded)
         return LoweredKernel(
-            self._assemble(), self.defined.state_bytes, self.blocks, self.guarded, counters, self.uniformity
+            self._assemble(),
+            self.defined.state_bytes,
+            self.blocks,
+            self.guarded,
+            self.parted,
+            2 * len(self.blocks) + len(self.guarded) + len(self.parted),
+            self.uniformity,
         )
 
     @property
@@ -359,11 +372,17 @@ class _KernelLowering:
 
     def _count_guarded(self) -> None:
         b = self.b
-        number = 2 * len(self.blocks) + self.guarded.setdefault(self.lw.index, len(self.guarded))
+        number = 2 * len(self.blocks) + self.guarded.setdefault(self.lw.index, len(self.guarded) + len(self.parted))
         counters = b.load(b.offset("%ctx", Ctx.COUNTERS), "ptr").text
         _, bits = self.lw.active()
         lanes = b.assign(f"call i32 @llvm.ctpop.i32(i32 {bits})", "i32")
         self._add(b.offset(counters, 8 * number), b.resize(lanes, "i64"))
+
+    def _count_parted(self, block: Block, amount: Value) -> None:
+        """amount: 1 where the block's last branch parts the warp."""
+        extra = self.parted.setdefault(block.number, len(self.guarded) + len(self.parted))
+        counters = self.b.load(self.b.offset("%ctx", Ctx.COUNTERS), "ptr").text
+        self._add(self.b.offset(counters, 8 * (2 * len(self.blocks) + extra)), amount)
 
     def _add(self, pointer: str, amount: Value) -> None:
         old = self.b.load(pointer, "i64")
@@ -403,6 +422,7 @@ class _KernelLowering:
             everybody = b.icmp("eq", yes, mask)
             b.emit(f"br i1 {everybody.text}, label %yes_{name}, label %apart_{name}")
             b.label(f"apart_{name}")
+            self._count_parted(block, const_int(1, "i64"))
             no = b.binary("xor", yes, mask)
             if self.lw.whole_warp and EXIT in (taken, other):
                 leaving, staying, target = (yes, no, other) if taken == EXIT else (no, yes, taken)
@@ -448,6 +468,10 @@ class _KernelLowering:
             return
         self._materialize(block)
         mask = Value(lw.mask_bits, "i32")
+        first = b.splat(self._first_lane(index))
+        others = b.assign(f"bitcast <32 x i1> {b.icmp('ne', index, first).text} to i32", "i32")
+        parts = b.icmp("ne", b.binary("and", others, mask), const_int(0, "i32"))
+        self._count_parted(block, b.resize(parts, "i64"))
         for k, target in enumerate(targets):
             here = b.icmp("eq", index, const_int(k, "i32"))
             lanes = b.binary("and", b.assign(f"bitcast <32 x i1> {here.text} to i32", "i32"), mask)

@@ -93,6 +93,8 @@ class Ctx(IntEnum):
     """Queues of cp.async, one block a warp; null when the kernel has none."""
     ARRIVALS = 328
     """Threads that bar.arrive counted, 32 bits for each of the 16 barriers."""
+    PATTERNS = 392
+    """Rows of access-pattern counters: one a slot, then one an instruction (see runtime_patterns.py)."""
     SIZE = 448
 
 

@@ -22,8 +22,13 @@ from judge.backends.cpu.lowering.matrix_text import (
     sum_elem,
 )
 from judge.backends.cpu.lowering.memory_ops import generic_address
+from judge.backends.cpu.lowering.patterns import READ, WRITE, note_access
+from judge.backends.cpu.lowering.uniformity import SHARED
 from judge.backends.cpu.lowering.values import Value, const_int
 from judge.backends.cpu.refusal import NotEmulatedError
+
+ROW_BYTES = 16
+"""A row of the 8 x 8 matrices of ldmatrix and stmatrix, to which one lane points."""
 
 COLUMNS = 8
 """Columns of B and C in every shape of mma."""
@@ -235,6 +240,8 @@ def _rows_call(lw: Lowering, instruction: Instruction, address: Operand, count: 
         raise lw.refuse(instruction)
     pointer = lw.b.splat(generic_address(lw, instruction, address))
     rows = lw.b.binary("and", Value(mask, "i32"), const_int((1 << 8 * count) - 1, "i32"))
+    what = READ if instruction.opcode == "ldmatrix" else WRITE
+    note_access(lw, pointer, SHARED, ROW_BYTES, what, rows.text)
     lw.b.call(
         "void",
         "judge_rows_read" if instruction.opcode == "ldmatrix" else "judge_rows_write",

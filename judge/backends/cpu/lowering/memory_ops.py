@@ -12,6 +12,7 @@ from judge.backends.cpu.ir import WIDTHS, Address, Instruction, Register, Vector
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import is_float_type
 from judge.backends.cpu.lowering.layout import Ctx, State
+from judge.backends.cpu.lowering.patterns import ATOMIC, READ, WRITE, note_access
 from judge.backends.cpu.lowering.runtime import VECTOR_FORMS
 from judge.backends.cpu.lowering.runtime_watch import READS, WRITES
 from judge.backends.cpu.lowering.uniformity import LOCAL, SHARED, address_spaces
@@ -76,6 +77,7 @@ def load(lw: Lowering, instruction: Instruction) -> None:
     lw.strong = is_strong(instruction)
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
+    note_access(lw, pointer, spaces, bits // 8 * count, READ)
     values = _load_values(lw, pointer, spaces, bits, count)
     signed = type_.startswith("s")
     for element, value in zip(elements, values, strict=True):
@@ -274,6 +276,7 @@ def store(lw: Lowering, instruction: Instruction) -> None:
     lw.strong = is_strong(instruction)
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
+    note_access(lw, pointer, spaces, bits // 8 * count, WRITE)
     if "release" in instruction.modifiers:
         fence(lw, instruction)
     if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
@@ -398,6 +401,7 @@ def atomic(lw: Lowering, instruction: Instruction) -> None:
     if len(values) == 1:
         values.append(b.splat(const_int(0, elem)))
     pointer = b.splat(generic_address(lw, instruction, address))
+    note_access(lw, pointer, _spaces(lw, instruction, address), bits // 8, ATOMIC)
     _, mask = lw.active()
     name = b.call(
         f"<32 x {elem}>",

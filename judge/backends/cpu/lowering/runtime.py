@@ -11,6 +11,7 @@ from judge.backends.cpu.lowering.runtime_async import asynchronous_copies
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_matrix import matrix_rows
+from judge.backends.cpu.lowering.runtime_patterns import patterns
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
@@ -56,6 +57,7 @@ def interface() -> str:
         "declare void @judge_watch_uniform_read(ptr, ptr, i64, i64, i32, i32)",
         "declare void @judge_tick_warp(ptr, ptr, i64)",
         "declare void @judge_fence(ptr, ptr)",
+        "declare void @judge_pattern(ptr, <32 x i64>, i32, i64, i32, i32)",
         "declare void @judge_members(ptr, ptr, i32, <32 x i32>, <32 x i32>, i32, i32)",
         "declare void @judge_mark(ptr, i64, i64)",
         "declare void @judge_rows_read(ptr, ptr, <32 x i64>, i32, i32, ptr)",
@@ -82,7 +84,7 @@ def interface() -> str:
 def text() -> str:
     """The whole runtime module."""
     parts = [DECLARATIONS, WATCH_DECLARATIONS, faults(), resolve(), traffic(), checked()]
-    parts += [watch(), rows(), watched_access(), gather_traffic()]
+    parts += [watch(), rows(), watched_access(), gather_traffic(), patterns()]
     for bits in WIDTH_BITS:
         parts += [load(bits), store(bits)]
     for bits, count in VECTOR_FORMS:
