@@ -190,8 +190,10 @@ def test_interrupt_is_130_within_seconds_and_leaves_no_process(home):
 
 
 def _session(folder):
+    """The session of a process that still runs; one that only waits to be reaped is gone."""
     try:
-        return int((folder / "stat").read_text().rpartition(")")[2].split()[3])
+        state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+        return int(session) if state not in "ZX" else None
     except (OSError, ValueError, IndexError):
         return None
 

@@ -14,7 +14,6 @@ MODULES = sorted(path for name in ("judge", "reference", "practice") for path in
 MAX_LINES = 400
 
 LONGER_FOR_A_REASON = {
-    "judge/backends/cpu/executor.py": "the loaded module and its launch share one view of the native state",
     "judge/backends/cpu/lowering/arithmetic.py": "a flat table of instruction families, one short function each",
     "judge/backends/cpu/lowering/kernel.py": "one pass over one kernel; its steps share the function being written",
     "judge/backends/cpu/lowering/memory_ops.py": "a flat table of memory instructions, one short function each",

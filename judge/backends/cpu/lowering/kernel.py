@@ -24,6 +24,7 @@ from judge.backends.cpu.lowering import (
 )
 from judge.backends.cpu.lowering.context import Lowering, Registers
 from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
+from judge.backends.cpu.lowering.dispatch import Dispatcher, state_store
 from judge.backends.cpu.lowering.flow import (
     EXIT,
     Block,
@@ -47,7 +48,7 @@ from judge.backends.cpu.lowering.layout import (
 from judge.backends.cpu.lowering.runtime import interface
 from judge.backends.cpu.lowering.undefined import Definedness, doubtful_registers
 from judge.backends.cpu.lowering.uniformity import Uniformity, analyze, apart
-from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem
+from judge.backends.cpu.lowering.values import Value, const_int
 from judge.backends.cpu.refusal import NotEmulatedError
 
 OPERATIONS = {
@@ -146,7 +147,7 @@ class _KernelLowering:
             self._block(block, together=False)
         body, self.b.lines = self.b.lines, []
         self.lw.whole_warp = False
-        self._dispatcher()
+        Dispatcher(self.kernel, self.blocks, self._parting, self.lw, self.uniformity, self.resumed).emit()
         self.b.lines += body
         return LoweredKernel(
             self._assemble(),
@@ -172,128 +173,6 @@ class _KernelLowering:
         scratch = [f"  %scratch = alloca [{size} x i8], align 64"] if size else []
         lines = ["define i32 @warp(ptr noalias %ctx, ptr noalias %st) {", "entry:", *scratch, "  br label %enter"]
         return "\n".join([interface(), *sorted(declarations), *self.lw.functions.values(), *lines, *self.b.lines, "}"])
-
-    # dispatch -----------------------------------------------------------------------------
-
-    def _dispatcher(self) -> None:
-        b = self.b
-        b.label("enter")
-        self._rotation()
-        b.label("dispatch")
-        b.emit("%lowest_pcs = load <32 x i32>, ptr %st, align 64")
-        b.emit("%lowest = call i32 @llvm.vector.reduce.umin.v32i32(<32 x i32> %lowest_pcs)")
-        b.emit("br label %choose")
-        b.label("choose")
-        b.emit("%chosen = phi i32 [ %lowest, %dispatch ], [ %rotated, %seek ]")
-        b.emit("%pcs = load <32 x i32>, ptr %st, align 64")
-        b.emit("%c0 = insertelement <32 x i32> poison, i32 %chosen, i64 0")
-        b.emit("%cv = shufflevector <32 x i32> %c0, <32 x i32> poison, <32 x i32> zeroinitializer")
-        b.emit("%group = icmp eq <32 x i32> %pcs, %cv")
-        b.emit("%groupbits = bitcast <32 x i1> %group to i32")
-        b.emit(f"%others = select <32 x i1> %group, <32 x i32> splat (i32 {PC_EXITED}), <32 x i32> %pcs")
-        b.emit("%waitmin = call i32 @llvm.vector.reduce.umin.v32i32(<32 x i32> %others)")
-        self._state_store(State.MASK32, "%groupbits")
-        self._state_store(State.WAIT_MIN32, "%waitmin")
-        places = [f"i32 {b_.number}, label %at_{b_.number}" for b_ in self._parting]
-        places += [f"i32 {number | PC_TOGETHER}, label %t_{number}" for number in sorted(self.resumed)]
-        b.emit(f"switch i32 %chosen, label %idle [ {' '.join(places)} ]")
-        b.label("idle")
-        b.emit(f"%warp_bit = and i32 %chosen, {PC_WARP_WAIT}")
-        b.emit("%has_warp_bit = icmp ne i32 %warp_bit, 0")
-        b.emit(f"%below = icmp ult i32 %chosen, {PC_TOGETHER}")
-        b.emit("%warp_waits = and i1 %has_warp_bit, %below")
-        b.emit("br i1 %warp_waits, label %meet_warp, label %really_idle")
-        b.label("meet_warp")
-        self._release_warp()
-        b.label("really_idle")
-        b.emit(f"%gone = icmp eq i32 %chosen, {PC_EXITED}")
-        b.emit(f"%idle_status = select i1 %gone, i32 {Status.DONE}, i32 {Status.PARKED}")
-        b.emit("ret i32 %idle_status")
-        meetings = self.uniformity.meetings | {b_.number for b_ in self.blocks if self._follows_barrier(b_)}
-        for block in self._parting:
-            b.label(f"at_{block.number}")
-            if block.number in meetings:
-                self._rejoin(block)
-            else:
-                b.emit(f"br label %a_{block.number}")
-
-    def _follows_barrier(self, block: Block) -> bool:
-        return block.start > 0 and makes_wait(self.kernel.instructions[block.start - 1])
-
-    def _release_warp(self) -> None:
-        """Nobody else in the warp can run: all who wait at a bar.warp.sync have met."""
-        b = self.b
-        pcs = b.load("%st", "i32", True, align=64)
-        waits = b.binary(
-            "and",
-            b.icmp("uge", pcs, const_int(PC_WARP_WAIT, "i32")),
-            b.icmp("ult", pcs, const_int(PC_TOGETHER, "i32")),
-        )
-        cleared = b.binary("xor", pcs, const_int(PC_WARP_WAIT, "i32"))
-        b.store("%st", b.select(waits, cleared, pcs), align=64)
-        calls.tick_warp(self.lw)
-        b.emit("br label %dispatch")
-
-    def _rotation(self) -> None:
-        """After running out of fuel: give the next group above the last one a turn."""
-        b = self.b
-        last = b.load(b.offset("%st", State.ROTATE32), "i32")
-        self._state_store(State.ROTATE32, "-1")
-        turn = b.icmp("sge", last, const_int(0, "i32"))
-        b.emit(f"br i1 {turn.text}, label %seek, label %dispatch")
-        b.label("seek")
-        pcs = b.load("%st", "i32", True, align=64)
-        above = b.icmp("ugt", pcs, last)
-        runnable = b.icmp("ult", pcs, const_int(PC_TOGETHER, "i32"))
-        candidates = b.select(b.binary("and", above, runnable), pcs, b.splat(const_int(PC_EXITED, "i32")))
-        b.emit(f"%rotated = call i32 @llvm.vector.reduce.umin.v32i32({candidates.typed})")
-        found = b.icmp("ne", Value("%rotated", "i32"), const_int(PC_EXITED, "i32"))
-        b.emit(f"br i1 {found.text}, label %choose, label %dispatch")
-
-    def _rejoin(self, block: Block) -> None:
-        """Go on together when all live lanes are here and agree on every uniform value."""
-        b, number = self.b, block.number
-        live = b.load(b.offset("%st", State.LIVE32), "i32")
-        everyone = b.icmp("eq", Value("%groupbits", "i32"), live)
-        b.emit(f"br i1 {everyone.text}, label %meet_{number}, label %a_{number}")
-        b.label(f"meet_{number}")
-        uniform = [r for r in sorted(self.registers.scalars) if block.live_in >> r & 1]
-        first = b.assign(f"call i32 @llvm.cttz.i32(i32 {live.text}, i1 true)", "i32")
-        first64 = b.resize(first, "i64")
-        agreed: Value | None = None
-        scalars = []
-        for register in uniform:
-            value, same = self._agreement(register, live, first, first64)
-            scalars.append((register, value))
-            agreed = same if agreed is None else b.binary("and", agreed, same)
-        if agreed is None:
-            b.emit(f"br label %t_{number}")
-            return
-        b.emit(f"br i1 {agreed.text}, label %agreed_{number}, label %a_{number}")
-        b.label(f"agreed_{number}")
-        for register, value in scalars:
-            b.store(b.offset("%st", self.registers.scalars[register].offset), value)
-        b.emit(f"br label %t_{number}")
-
-    def _agreement(self, register: int, live: Value, first: Value, first64: Value) -> tuple[Value, Value]:
-        """(the first live lane's value as stored, whether all live lanes have it)."""
-        b = self.b
-        place = self.registers.vectors[register]
-        pointer = b.offset("%st", place.offset)
-        if place.elem == "i1":
-            bits = b.binary("and", b.load(pointer, "i32"), live)
-            none = b.icmp("eq", bits, const_int(0, "i32"))
-            every = b.icmp("eq", bits, live)
-            return b.resize(every, "i8"), b.binary("or", none, every)
-        size = BITS[place.elem] // 8
-        elem = int_elem(BITS[place.elem])
-        lane = b.load(b.offset(pointer, b.binary("mul", first64, const_int(size, "i64"))), elem)
-        equal = b.icmp("eq", b.load(pointer, elem, True, align=64), lane)
-        bits = b.assign(f"bitcast <32 x i1> {equal.text} to i32", "i32")
-        return lane, b.icmp("eq", b.binary("and", bits, live), live)
-
-    def _state_store(self, field: State, text: str) -> None:
-        self.b.store(self.b.offset("%st", field), Value(text, "i32"))
 
     # blocks -------------------------------------------------------------------------------
 
@@ -503,7 +382,7 @@ class _KernelLowering:
         number = self.b.fresh()[1:]
         self._spend(f"out_{number}", f"on_{number}")
         self.b.label(f"out_{number}")
-        self._state_store(State.ROTATE32, "0")
+        state_store(self.b, State.ROTATE32, "0")
         self.b.emit(f"ret i32 {Status.YIELD}")
         self.b.label(f"on_{number}")
         self.b.emit("br label %dispatch")
@@ -553,7 +432,7 @@ class _KernelLowering:
             self._set_pcs(lanes, target, PC_TOGETHER)
         else:
             self._set_pcs(lanes, target)
-            self._state_store(State.ROTATE32, str(target))
+            state_store(self.b, State.ROTATE32, str(target))
         b.emit(f"ret i32 {Status.YIELD}")
         b.label(f"again_{name}")
         b.emit(f"br label %{self._label(target)}")

@@ -11,12 +11,14 @@ from judge.backends.cpu.lowering.runtime_async import asynchronous_copies
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_gather import gather_traffic
 from judge.backends.cpu.lowering.runtime_matrix import matrix_rows
+from judge.backends.cpu.lowering.runtime_order import conflict, tick
 from judge.backends.cpu.lowering.runtime_patterns import patterns
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
 from judge.backends.cpu.lowering.runtime_watch import watch
 from judge.backends.cpu.lowering.runtime_watch_access import watched_access
+from judge.backends.cpu.lowering.runtime_watch_lanes import local_memory, members
 from judge.backends.cpu.lowering.runtime_watch_rows import DECLARATIONS as WATCH_DECLARATIONS
 from judge.backends.cpu.lowering.runtime_watch_rows import rows
 
@@ -84,7 +86,17 @@ def interface() -> str:
 def text() -> str:
     """The whole runtime module."""
     parts = [DECLARATIONS, WATCH_DECLARATIONS, faults(), resolve(), traffic(), checked()]
-    parts += [watch(), rows(), watched_access(), gather_traffic(), patterns()]
+    parts += [
+        tick(),
+        conflict(),
+        watch(),
+        local_memory(),
+        members(),
+        rows(),
+        watched_access(),
+        gather_traffic(),
+        patterns(),
+    ]
     for bits in WIDTH_BITS:
         parts += [load(bits), store(bits)]
     for bits, count in VECTOR_FORMS:
