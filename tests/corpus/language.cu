@@ -26,7 +26,7 @@ extern "C" __global__ void atomics_floats(float* f, double* d, __half2* h, const
 
 __device__ float atomic_max(float* place, float value) {
   int* word = (int*)place;
-  int old = *(volatile int*)word;
+  int old = *word;
   while (__int_as_float(old) < value) {
     int seen = atomicCAS(word, old, __float_as_int(value));
     if (seen == old) break;
@@ -37,7 +37,7 @@ __device__ float atomic_max(float* place, float value) {
 
 extern "C" __global__ void atomics_cas(float* best, unsigned short* shorts, const float* x) {
   atomic_max(best, x[threadIdx.x]);
-  unsigned short seen = *(volatile unsigned short*)shorts, wanted;
+  unsigned short seen = *shorts, wanted;
   do {
     wanted = seen;
     seen = atomicCAS(shorts, wanted, (unsigned short)(wanted + 3));

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judge.backends.cpu.addresses import slot_base
-from judge.backends.cpu.lowering.layout import Cell, EventKind, Watch
+from judge.backends.cpu.lowering.layout import MAX_SITES, Cell, EventKind, Watch
 
 PAD_WORDS = 8
 _BLANKS = itertools.count(0x7FD15EA5, 0x10001)
@@ -90,7 +90,7 @@ class Access:
 
 def read_cell(cell: int) -> Access:
     return Access(
-        site=cell >> Cell.SITE_SHIFT & 0xFFFFF,
+        site=cell >> Cell.SITE_SHIFT & (MAX_SITES - 1),
         thread=cell & Cell.THREAD_MASK,
         several=bool(cell & (Cell.SAME_WARP | Cell.OTHER_WARPS)),
         other_warps=bool(cell & Cell.OTHER_WARPS),
@@ -147,7 +147,7 @@ def _pairs(slot: int, writer: SlotWatch, second: SlotWatch, *, writes_both: bool
     assert writer.values is not None
     assert second.values is not None
     groups: dict[tuple[int, int, bool], list[int]] = {}
-    shift, low = np.uint64(Cell.SITE_SHIFT), np.uint64(0xFFFFF)
+    shift, low = np.uint64(Cell.SITE_SHIFT), np.uint64(MAX_SITES - 1)
     sites = np.stack([w[words] >> shift & low, o[words] >> shift & low], axis=1)
     same = (writer.values[words] == second.values[words]) & writes_both
     for place, (site, other, equal) in enumerate(

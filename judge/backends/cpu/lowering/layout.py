@@ -181,7 +181,7 @@ MAX_FAULTS = 20_000
 ABORT_TIME, ABORT_FAILED, ABORT_FAULTS = 1, 2, 3
 """Why a launch's ABORT word was set: out of time, another thread's CTA ended it, enough faults."""
 
-MAX_SITES = 1 << 20
+MAX_SITES = 1 << 19
 QUIET_SITE = 1 << 29
 """Added to the site of a read that may meet what has no value: a copy of a whole object."""
 STRONG_SITE = 1 << 30
@@ -212,7 +212,9 @@ class Cell(IntEnum):
     SAME_WARP = 1 << 15
     """Of reads: other lanes of the warp read it too. Of writes: they wrote the same value."""
     OTHER_WARPS = 1 << 16
-    SITE_SHIFT = 17
+    COMPARED = 1 << 17
+    """Of writes: by an atomic compare-and-swap, which finds out itself whether what it was told is still so."""
+    SITE_SHIFT = 18
     CLOCK_SHIFT = 37
 
 

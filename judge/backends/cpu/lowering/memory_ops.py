@@ -14,7 +14,7 @@ from judge.backends.cpu.lowering.floats import is_float_type
 from judge.backends.cpu.lowering.layout import Ctx, State
 from judge.backends.cpu.lowering.patterns import ATOMIC, READ, WRITE, note_access
 from judge.backends.cpu.lowering.runtime import VECTOR_FORMS
-from judge.backends.cpu.lowering.runtime_watch import READS, WRITES
+from judge.backends.cpu.lowering.runtime_watch import COMPARES, READS, WRITES
 from judge.backends.cpu.lowering.uniformity import LOCAL, SHARED, address_spaces
 from judge.backends.cpu.lowering.values import Value, const_int, int_elem
 
@@ -437,9 +437,8 @@ def _atomic_function(lw: Lowering, instruction: Instruction, operation: str, typ
         else:
             llvm_name = _ATOMIC[operation]
         core = f"  %old = atomicrmw {llvm_name} ptr %q, i{bits} %x seq_cst"
-    lw.functions[name] = _ATOMIC_LOOP.format(
-        name=name, bits=bits, width=bits // 8, core=core, watch_flags=READS | WRITES
-    )
+    flags = READS | WRITES | (COMPARES if operation == "cas" else 0)
+    lw.functions[name] = _ATOMIC_LOOP.format(name=name, bits=bits, width=bits // 8, core=core, watch_flags=flags)
     return name
 
 

@@ -59,7 +59,8 @@ def conflict() -> str:
     """Whether an access races with the one in a cell: 0 no, 1 yes, 2 only by the letter.
 
     role: 0 a write meets a read, 1 a read meets a write, 2 a write meets a write. other: the CTA of
-    the cell, -1 in shared memory.
+    the cell, -1 in shared memory. strong: bit 0 for a strong access, bit 1 for a compare-and-swap, which may
+    meet a plain read: the loop around it begins with one.
     """
     return f"""
 define i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cell, i32 %other, i32 %lane, i32 %strong, i32 %role) {{
@@ -68,7 +69,18 @@ entry:
   %cs = icmp ne i64 %s0, 0
   %ms = icmp ne i32 %strong, 0
   %both = and i1 %cs, %ms
-  br i1 %both, label %no, label %place
+  br i1 %both, label %no, label %swaps
+swaps:
+  %reading = icmp eq i32 %role, 1
+  %cc0 = and i64 %cell, {int(Cell.COMPARED)}
+  %cc = icmp ne i64 %cc0, 0
+  %met_swap = and i1 %reading, %cc
+  %overwriting = icmp eq i32 %role, 0
+  %mc0 = and i32 %strong, 2
+  %mc = icmp ne i32 %mc0, 0
+  %does_swap = and i1 %overwriting, %mc
+  %guess = or i1 %met_swap, %does_swap
+  br i1 %guess, label %no, label %place
 place:
   %clock = lshr i64 %cell, {Cell.CLOCK_SHIFT}
   %clock32 = trunc i64 %clock to i32

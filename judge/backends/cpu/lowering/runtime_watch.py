@@ -16,10 +16,11 @@ and writes that change nothing, are warnings. The vector forms are in runtime_wa
 """
 
 from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import QUIET_SITE, WARNING, Cell, Ctx, EventKind, State, Watch
+from judge.backends.cpu.lowering.layout import MAX_SITES, QUIET_SITE, WARNING, Cell, Ctx, EventKind, State, Watch
 
-READS, WRITES, UNCHANGED, PENDING = 1, 2, 4, 8
-"""Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were. PENDING: it may happen from now on."""
+READS, WRITES, UNCHANGED, PENDING, COMPARES = 1, 2, 4, 8, 16
+"""Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were. PENDING: it may happen from now on.
+COMPARES: a compare-and-swap."""
 
 _MULTI = Cell.SAME_WARP | Cell.OTHER_WARPS
 
@@ -58,7 +59,7 @@ begin:
   %strong = and i32 %strong0, 1
   %strong64 = zext i32 %strong to i64
   %strongbit = mul i64 %strong64, {int(Cell.STRONG)}
-  %place0 = and i32 %site, 1048575
+  %place0 = and i32 %site, {MAX_SITES - 1}
   %place64 = zext i32 %place0 to i64
   %place = shl i64 %place64, {Cell.SITE_SHIFT}
   %pcl = getelementptr i8, ptr %ctx, i64 {Ctx.CLOCK}
@@ -66,7 +67,13 @@ begin:
   %when = shl i64 %clock, {Cell.CLOCK_SHIFT}
   %b1 = or i64 %me64, %place
   %b2 = or i64 %b1, %when
-  %base = or i64 %b2, %strongbit
+  %b3 = or i64 %b2, %strongbit
+  %cas0 = and i32 %flags, {COMPARES}
+  %iscas = icmp ne i32 %cas0, 0
+  %casbit = select i1 %iscas, i64 {int(Cell.COMPARED)}, i64 0
+  %base = or i64 %b3, %casbit
+  %casflag = select i1 %iscas, i32 2, i32 0
+  %kindofme = or i32 %strong, %casflag
   %plim = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
   %limit0 = load i64, ptr %plim
   %limit = shl i64 %limit0, {Cell.CLOCK_SHIFT}
@@ -186,7 +193,7 @@ overwrites:
   %roverlap = icmp ne i64 %crb, 0
   br i1 %roverlap, label %meets_read, label %record_write
 meets_read:
-  %y = call i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cr, i32 %rcta, i32 %lane, i32 %strong, i32 0)
+  %y = call i32 @judge_conflict(ptr %ctx, ptr %st, i64 %cr, i32 %rcta, i32 %lane, i32 %kindofme, i32 0)
   %rclash = icmp ne i32 %y, 0
   br i1 %rclash, label %tell_read, label %record_write
 tell_read:

@@ -5,7 +5,7 @@ memory has no races; its uninitialised reads are found by judge_watch_local.
 """
 
 from judge.backends.cpu.addresses import LOCAL_SLOT, OFFSET_MASK, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import Cell, Ctx, State, Watch
+from judge.backends.cpu.lowering.layout import MAX_SITES, Cell, Ctx, State, Watch
 from judge.backends.cpu.lowering.runtime_watch import READS, UNCHANGED, WRITES
 
 
@@ -309,7 +309,7 @@ record:
   %me32 = or i32 %wb, %lane
   %me = zext i32 %me32 to i64
   %site64 = zext i32 %site to i64
-  %place0 = and i64 %site64, 1048575
+  %place0 = and i64 %site64, {MAX_SITES - 1}
   %place = shl i64 %place0, {Cell.SITE_SHIFT}
   %strong0 = lshr i64 %site64, 30
   %strong1 = and i64 %strong0, 1

@@ -4,7 +4,7 @@ These decide the common case, in which nothing is wrong, with a few vector opera
 Lanes that may be at fault come back as a mask and go one by one through judge_watch.
 """
 
-from judge.backends.cpu.lowering.layout import Cell, Ctx, State, Watch
+from judge.backends.cpu.lowering.layout import MAX_SITES, Cell, Ctx, State, Watch
 
 _LANES = "<" + ", ".join(f"i64 {i}" for i in range(32)) + ">"
 _MULTI = Cell.SAME_WARP | Cell.OTHER_WARPS
@@ -94,7 +94,7 @@ def _head() -> str:
 {_splat("firsts", "%first")}
   %me = or {_CELL} %firsts, {_LANES}
   %site64 = zext i32 %site to i64
-  %place0 = and i64 %site64, 1048575
+  %place0 = and i64 %site64, {MAX_SITES - 1}
   %place = shl i64 %place0, {Cell.SITE_SHIFT}
   %strong0 = lshr i64 %site64, 30
   %strong1 = and i64 %strong0, 1
