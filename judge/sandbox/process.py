@@ -53,14 +53,16 @@ class BoxedProcess:
         environment: Mapping[str, str],
         pass_fds: Sequence[int],
         memory_bytes: int | None = None,
+        unboxed: str = "",
     ) -> None:
-        """memory_bytes: where a control group can be made, the kernel kills at this size.
+        """memory_bytes: where a control group can be made, the kernel kills at this size. unboxed: why it
+        shall have no namespaces of its own, where it shall not.
 
         Raises MachineError when nothing can be started.
         """
         found = bubblewrap(proc=view.proc)
-        self._bubblewrap = found if isinstance(found, Bubblewrap) else None
-        self._absence = "" if isinstance(found, Bubblewrap) else found.reason
+        self._bubblewrap = found if isinstance(found, Bubblewrap) and not unboxed else None
+        self._absence = unboxed or ("" if isinstance(found, Bubblewrap) else found.reason)
         self.boxed = self._bubblewrap is not None
         self._group: Group | None = None
         self._info, self._init_pid, self._init_pidfd = -1, 0, -1

@@ -66,6 +66,10 @@ class Limits:
 LIMITS: dict[Kind, Limits] = {"cpu": Limits(), "cuda": Limits(grace_s=1.0, memory_bytes=8 << 30)}
 
 
+_UNBOXED: dict[Kind, str] = {}
+"""Why workers of a kind run without a box, once that is known."""
+
+
 class _Lost(Exception):  # noqa: N818 - how a conversation ended
     """The worker gave no valid answer. reason: "time", "memory", "death" or "garbage"."""
 
@@ -88,11 +92,16 @@ class Worker:
     def __init__(self, kind: Kind, *, ordinal: int = 0, limits: Limits | None = None) -> None:
         self.kind = kind
         self.limits = limits or LIMITS[kind]
+        self._ordinal = ordinal
         self._properties: DeviceProperties | None = None
         self.isolation: Isolation = "none"
         self.isolation_reasons: tuple[str, ...] = ()
-        view = _view(kind, ordinal)
-        command = _command(kind, view.ordinal)
+        self._cancelled = False
+        self._start()
+
+    def _start(self) -> None:
+        view = _view(self.kind, self._ordinal)
+        command = _command(self.kind, view.ordinal)
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = BoxedProcess(
@@ -101,6 +110,7 @@ class Worker:
                 _environment(),
                 (theirs.fileno(),),
                 self.limits.memory_bytes,
+                unboxed=_UNBOXED.get(self.kind, ""),
             )
         ours.setblocking(False)
         self._channel = ours
@@ -108,7 +118,6 @@ class Worker:
         self._log = LogDrain(self._process.stdout)
         self._started = time.monotonic()
         self._kernel_runs = False
-        self._cancelled = False
         self.alive = True
 
     def __enter__(self) -> "Worker":
@@ -133,8 +142,22 @@ class Worker:
             except (_Lost, WireError) as error:
                 self.close()
                 last = self._log.text().strip().rpartition("\n")[2]
+                if self._gpu_hidden_by_box(last) and not self._cancelled:
+                    self._start()
+                    return self.ready()
                 raise MachineError(f"the {self.kind} worker did not start: {last or error}") from error
         return self._properties
+
+    def _gpu_hidden_by_box(self, told: str) -> bool:
+        """Whether a driver that may work outside found no GPU in the box; then no box is tried again.
+
+        Some container runtimes hand a GPU only to the processes of their own namespaces. Nothing of a
+        submission has reached the worker by now, so none can choose this.
+        """
+        if self.kind != "cuda" or not self._process.boxed or "no usable GPU" not in told:
+            return False
+        _UNBOXED["cuda"] = "the driver finds no GPU from inside a box on this machine"
+        return True
 
     def load(self, image: ModuleImage) -> None:
         """Load a compiled module.
