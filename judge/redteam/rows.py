@@ -63,7 +63,8 @@ class Row:
     source: may hold @CANARY@ and @FIFO@, paths on the machine that a run puts in. expect: verdicts that are
     right on the CPU backend; cuda: on a GPU, empty where the row is not for one. says: texts the report must
     have. forbid: texts nothing may have. longest_s: from submission to report on a quiet machine. hurried: the
-    compiler gets a tenth of its usual time and memory. known: why the row does not hold yet, else empty.
+    compiler gets a tenth of its usual time and memory. known: why the row does not hold yet, else empty. first:
+    the first spelling of its row.
     """
 
     id: str
@@ -76,7 +77,8 @@ class Row:
     longest_s: float
     time_limit_s: float
     hurried: bool
-    known: str
+    known: str = ""
+    first: bool = True
 
 
 @cache
@@ -115,6 +117,7 @@ def _spellings(kind: str, entry: _Entry) -> Iterator[Row]:
             time_limit_s=entry.time_limit_s,
             hurried=entry.hurried,
             known=entry.known,
+            first=number == 1,
         )
 
 

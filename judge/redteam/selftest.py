@@ -38,7 +38,6 @@ HONEST_ROW = Row(
     longest_s=60.0,
     time_limit_s=5.0,
     hurried=False,
-    known="",
 )
 
 
