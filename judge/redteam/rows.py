@@ -14,8 +14,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judge.errors import MachineError
+from judge.redteam import large, odd
 from judge.redteam.recipes import RECIPES
 from judge.verdict import Verdict
+
+assert large.recipe is odd.recipe  # both are imported for the recipes in them
 
 FOLDER = Path(__file__).parent / "catalogue"
 HONEST_LAUNCH = "k<<<1, 64>>>(x, out, N, factor)"

@@ -119,7 +119,7 @@ def _told_faults(texts: dict[str, str], secrets: Sequence[str]) -> list[str]:
             faults.append(f"the {name} has {len(text.encode())} bytes")
         faults += [f"the {name} tells {secret!r}" for secret in secrets if secret in text]
         obeyed = next(
-            (c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}), None
+            (c for c in text if c not in "\n\t" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}), None
         )
         if obeyed is not None:
             faults.append(f"the {name} holds the character U+{ord(obeyed):04X}")
