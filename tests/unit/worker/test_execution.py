@@ -104,7 +104,7 @@ def test_a_planner_sees_no_input_and_leaves_nothing_behind(kind):
         kind=kind,
     )
     result = run_case(device, request(workspaces=(WorkspaceSpec("part", "float", 1),)))
-    assert {name: set(data) for name, data in seen.items()} == dict.fromkeys(("x", "out", "part", "left"), {0xFF})
+    assert {name: set(data) for name, data in seen.items()} == {name: {0xFF} for name in ("x", "out", "part", "left")}
     assert result.verdict is None
     assert result.outputs["out"] == b"\xff" * 16
 
