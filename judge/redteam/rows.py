@@ -14,11 +14,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judge.errors import MachineError
-from judge.redteam import large, odd
+from judge.redteam import large, odd  # noqa: F401 - imported for the recipes in them
 from judge.redteam.recipes import RECIPES
 from judge.verdict import Verdict
-
-assert large.recipe is odd.recipe  # both are imported for the recipes in them
 
 FOLDER = Path(__file__).parent / "catalogue"
 HONEST_LAUNCH = "k<<<1, 64>>>(x, out, N, factor)"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from judge.compiler import Compilation, Target, compile_unit
 from judge.compiler.cache import DiskCache
-from judge.pipeline import Options, judge_submission
+from judge.pipeline import judge_submission
 from judge.records import Report
 from judge.redteam.exercise import exercise
 from judge.redteam.rows import Row
@@ -23,6 +23,7 @@ from judge.reports.progress import PlainProgress
 from judge.reports.style import Style
 from judge.reports.text import render_text
 from judge.sandbox.limits import ProcessLimits
+from judge.selection import Options
 from judge.submission.unit import TranslationUnit
 from judge.verdict import Verdict
 from judge.worker.session import StartWorker

@@ -22,7 +22,7 @@ def selftest(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Rows at the same time.")] = 2,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Try hostile submissions on this machine, and say whether every promise holds."""
+    """Try hostile submissions on this machine."""
     from judge.cli.exits import Exit
     from judge.cli.output import remark, say, say_json
     from judge.errors import UsageError
