@@ -168,6 +168,21 @@ def line_separators() -> str:
 
 
 @recipe
+def long_include() -> str:
+    return before('#include "' + "a" * 5000 + '"')
+
+
+@recipe
+def deep_include() -> str:
+    return before("#include <" + "a/" * 50_000 + "b.h>")
+
+
+@recipe
+def many_includes() -> str:
+    return before("".join(f"#include <cuda/std/nothing{n}>\n" for n in range(8000)))
+
+
+@recipe
 def homoglyphs() -> str:
     return HEAD + HONEST.replace(" k(", " \u043a(")
 

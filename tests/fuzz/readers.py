@@ -20,6 +20,8 @@ import pydantic
 
 from judge.backends.cpu.ptx import PtxError, load
 from judge.compiler.boxed import ANSWER_CAP_BYTES
+from judge.compiler.cache import DiskCache, default_folder
+from judge.compiler.headers import headers_for
 from judge.compiler.log import clean_log
 from judge.compiler.resources import device_data_bytes, has_kernel, kernel_resources
 from judge.compiler.statics import static_bytes
@@ -158,6 +160,7 @@ def _sources() -> list[str]:
 
 
 _SOURCES = _sources()
+_HEADERS = default_folder()
 
 
 def launch_lines(random: Random, grown: Grown) -> tuple[Any, str]:
@@ -187,6 +190,29 @@ def _read(random: Random, seeds: list[str], grown: Grown) -> tuple[str, str]:
     unit = build_unit(submission, PROBLEM, (CONSTANTS,))
     assert unit.source.startswith(submission.device_source.rstrip("\n"))
     return text, f"read {len(submission.launches)} {len(submission.set_aside) > 0} {submission.default_launch}"
+
+
+_INCLUDE_WORDS = (
+    "#include ",
+    "#include_next <",
+    "<cuda_fp16.h>",
+    '"common.cuh"',
+    "<cuda/std/array>",
+    "../",
+    "__has_include(",
+    "# ",
+    "a/",
+)
+
+
+def includes(random: Random, grown: Grown) -> tuple[Any, str]:
+    """The judge's own look for the headers a source names, on the host."""
+    seed = '#include <cuda_fp16.h>\n#include "common.cuh"\n#if __has_include(<cuda/std/x>)\n#endif\n'
+    text = mangled_text(random, _pick(random, [seed], grown)[:20_000], seed, _INCLUDE_WORDS)
+    text = text.encode("utf-8", "replace").decode()
+    headers = headers_for(text, DiskCache(_HEADERS))
+    assert all(isinstance(body, bytes) for body in headers.files.values())
+    return text, f"{len(headers.files)}"
 
 
 _UNIT = build_unit(read_submission(_SOURCES[1].encode(), "a.cu", PROBLEM), PROBLEM, (CONSTANTS,))
@@ -461,6 +487,7 @@ def examine_renderings(report: Report, source: str) -> None:
 TARGETS: dict[str, Target] = {
     "launch_lines": launch_lines,
     "sources": sources,
+    "includes": includes,
     "compiler_logs": compiler_logs,
     "ptx": ptx,
     "cubins": cubins,
