@@ -68,6 +68,9 @@ def run_rows(rows: Sequence[Row], backend: Backend, jobs: int, told: Told) -> li
 
         def one(row: Row, where: Ground) -> Outcome:
             outcome = attempt(row, backend, where, lambda kind: pool.lend())
+            if outcome.late and len(outcome.faults) == 1:
+                # Others may have had the machine for a while. What is slow by itself is slow again, uncached.
+                outcome = attempt(row, backend, replace(where, cache=DiskCache(None)), lambda kind: pool.lend())
             told(outcome)
             return outcome
 

@@ -37,12 +37,15 @@ Backend = Literal["cpu", "cuda"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a row. faults: what did not hold, empty when everything did. seconds: to the report's end."""
+    """What became of a row. faults: what did not hold, empty when everything did. seconds: to the report's end.
+    late: one of them is that it took too long.
+    """
 
     row: Row
     verdict: Verdict
     seconds: float
     faults: tuple[str, ...]
+    late: bool = False
 
     @property
     def ok(self) -> bool:
@@ -103,7 +106,7 @@ def attempt(row: Row, backend: Backend, ground: Ground, start: StartWorker) -> O
         *_line_faults(shown, report),
         *_json_faults(data, report),
     ]
-    return Outcome(row, report.verdict, seconds, tuple(faults))
+    return Outcome(row, report.verdict, seconds, tuple(faults), late=seconds > longest_s)
 
 
 def _verdict_faults(report: Report, expected: Sequence[Verdict]) -> list[str]:

@@ -74,11 +74,10 @@ def test_a_trial_sees_a_wrong_verdict_a_long_time_and_a_missing_text():
 def test_a_trial_sees_a_secret_and_characters_that_move_a_cursor(monkeypatch):
     monkeypatch.setattr(trial, "render_text", lambda *a, **b: "ACCEPTED\nACCEPTED \x1b[31m secret-word")
     outcome = tried(HONEST_ROW, id="x", source=HONEST + b"//", forbid=("secret-word",))
-    assert [word for fault in outcome.faults for word in ("secret-word", "U+001B", "look like") if word in fault] == [
-        "secret-word",
-        "U+001B",
-        "look like",
-    ]
+    assert len(outcome.faults) == 3
+    assert "tells 'secret-word'" in outcome.faults[0]
+    assert "U+001B" in outcome.faults[1]
+    assert "look like its verdict" in outcome.faults[2]
 
 
 def test_the_canary_of_a_run_would_be_told_by_a_compiler_without_seals(monkeypatch):
