@@ -16,7 +16,7 @@ import re
 import shlex
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
@@ -48,23 +48,33 @@ from judge.verdict import Verdict
 from judge.verification.requirements import baseline_names
 from judge.verification.telling import failed_cases, hint_for, told_case
 from judge.worker.incidents import record_incident
-from judge.worker.session import Session, StartWorker
+from judge.worker.session import OneWorker, Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
 
 RESOURCES_ARCH = "sm_90"
 
+Compile = Callable[[TranslationUnit, Target], Compilation]
+"""What compiles: compile_unit itself, or the same with other limits and another store."""
+
 
 def judge_submission(
-    problem: Problem, data: bytes, name: str, options: Options, sink: EventSink, start: StartWorker = Worker
+    problem: Problem,
+    data: bytes,
+    name: str,
+    options: Options,
+    sink: EventSink,
+    start: StartWorker = Worker,
+    compile_: Compile = compile_unit,
 ) -> Report:
     """Judge a submission.
 
     data: the file's bytes as they are. name: how the report calls it. start: where its workers come from.
+    compile_: what compiles.
     Raises UsageError for options that name nothing, MachineError when the machine cannot judge at all.
     """
-    judging = _Judging(problem, data, name, options, sink, start)
+    judging = _Judging(problem, data, name, options, sink, start, compile_)
     try:
         report = judging.run()
     except JudgeError:
@@ -87,6 +97,7 @@ class _Judging:
     options: Options
     sink: EventSink
     start: StartWorker = Worker
+    compile_: Compile = compile_unit
     started: float = field(default_factory=time.monotonic)
     submission: Submission | None = None
     compile: CompileReport = field(default_factory=lambda: CompileReport(ok=False))
@@ -104,7 +115,7 @@ class _Judging:
         on_cpu, on_cuda = self._divide(chosen)
         with ExitStack() as stack:
             # Started before anything else: a process and a device context are warm when the compiler is done.
-            workers: dict[Backend, Worker] = {}
+            workers: dict[Backend, OneWorker] = {}
             if on_cpu:
                 workers["cpu"] = stack.enter_context(self.start("cpu"))
             if on_cuda:
@@ -161,7 +172,7 @@ class _Judging:
 
     def _compile(self, backend: Backend, unit: TranslationUnit, target: Target) -> Compilation:
         self.sink.compiling(backend)
-        compilation = compile_unit(unit, target)
+        compilation = self.compile_(unit, target)
         report = CompileReport(
             ok=compilation.ok,
             seconds=compilation.seconds,
@@ -203,7 +214,7 @@ class _Judging:
     def _measure_resources(self, unit: TranslationUnit) -> None:
         """Registers and the like need the optimized cubin, not the device. They never touch the verdict."""
         self.sink.compiling("cuda")
-        compilation = compile_unit(unit, Target("cubin", RESOURCES_ARCH, "optimized"))
+        compilation = self.compile_(unit, Target("cubin", RESOURCES_ARCH, "optimized"))
         if not compilation.ok:
             self.sink.note(f"No resources of the kernels: they do not compile for {RESOURCES_ARCH}")
         self.compile = self.compile.model_copy(

@@ -20,7 +20,8 @@ class Exit(IntEnum):
 
 _MEANINGS = {
     Exit.ACCEPTED: "accepted, or the command did what it was asked",
-    Exit.NOT_ACCEPTED: "any other verdict on the submission; for `verify`, a problem that is not in order",
+    Exit.NOT_ACCEPTED: "any other verdict on the submission; for `verify`, a problem that is not in order; "
+    "for `selftest`, a promise broken",
     Exit.USAGE: "usage: unknown command, option, problem or case, or a file that cannot be read",
     Exit.JUDGE_OR_MACHINE: "the judge or the machine failed; never the submitter's fault",
     Exit.COMPILE_ERROR: "the source did not compile, or a launch line is wrong",

@@ -16,6 +16,7 @@ from judge.cli.commands.list import list_problems
 from judge.cli.commands.new import new
 from judge.cli.commands.next import show_next
 from judge.cli.commands.schema import schema
+from judge.cli.commands.selftest import selftest
 from judge.cli.commands.show import show
 from judge.cli.commands.solution import solution
 from judge.cli.commands.start import start
@@ -42,6 +43,7 @@ app.command("stats")(stats)
 app.command("hint")(hint)
 app.command("solution")(solution)
 app.command("doctor")(doctor)
+app.command("selftest")(selftest)
 app.command("schema")(schema)
 app.command("new")(new)
 app.command("verify")(verify)

@@ -34,4 +34,4 @@ def remark(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    say(json.dumps(value, indent=2, ensure_ascii=False))
+    say(json.dumps(value, indent=2))

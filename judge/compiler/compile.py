@@ -22,7 +22,7 @@ from judge.compiler.statics import MAX_STATIC_BYTES, shared_arrays, static_bytes
 from judge.compiler.target import Target
 from judge.compiler.versions import toolkit_version
 from judge.records import CompileMessage, KernelResources
-from judge.submission.unit import TranslationUnit
+from judge.submission.unit import Plan, TranslationUnit
 from judge.worker.plan import MAX_STATIC_SHARED_BYTES
 
 _FORMAT = "module 1"
@@ -92,11 +92,14 @@ def _compilation(unit: TranslationUnit, target: Target, answer: Answer, seconds:
 
 def _not_kernels(unit: TranslationUnit, target: Target, answer: Answer) -> tuple[CompileMessage, ...]:
     """Launched names that are no kernels of the image."""
+    wanted = {**answer.lowered, **{name: name for plan in unit.plans for name in _planners(plan, unit)}}
     if target.kind == "ptx":
         entries = set(re.findall(rb"\.entry\s+([\w$]+)", answer.image))
-        absent = {name for name, symbol in answer.lowered.items() if symbol.encode() not in entries}
+        absent = {name for name, symbol in wanted.items() if symbol.encode() not in entries}
     else:
-        absent = {name for name, symbol in answer.lowered.items() if not has_kernel(answer.image, symbol)}
+        absent = {name for name, symbol in wanted.items() if not has_kernel(answer.image, symbol)}
+    if absent - set(answer.lowered):
+        return (CompileMessage(message="this file redefines names of the judge's own, which begin with judge_plan"),)
     messages = {}
     for plan in unit.plans:
         for line, kernel in zip(unit.submission.launches, plan.kernels, strict=True):
@@ -104,6 +107,10 @@ def _not_kernels(unit: TranslationUnit, target: Target, answer: Answer) -> tuple
                 text = f"{line.kernel_name} is not a kernel. Mark it __global__ to launch it"
                 messages[line.line, text] = CompileMessage(line=line.line, column=line.kernel.column, message=text)
     return tuple(messages.values())
+
+
+def _planners(plan: Plan, unit: TranslationUnit) -> tuple[str, ...]:
+    return (plan.launch_kernel, *([plan.workspace_kernel] if unit.submission.workspaces else []))
 
 
 def _too_much_static_memory(target: Target, answer: Answer) -> tuple[CompileMessage, ...]:

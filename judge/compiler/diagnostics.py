@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 _HEAD = re.compile(
-    r"^(?P<file>[^\n(]*)\((?P<line>\d+)\): (?P<severity>catastrophic error|error|warning|note|remark)"
-    r"(?: #(?P<number>\d+)-D)?: (?P<message>.*)$"
+    r"^(?P<file>[^\n(]*)\((?P<line>\d{1,10})\): (?P<severity>catastrophic error|error|warning|note|remark)"
+    r"(?: #(?P<number>\d{1,6})-D)?: (?P<message>.*)$"
 )
 _END_OF_SOURCE = re.compile(r"^At end of source: (?P<severity>error|warning): (?P<message>.*)$")
 _PTXAS = re.compile(r"^ptxas (?P<where>.*?)(?P<severity>error|fatal|warning)\s*: (?P<message>.*)$")

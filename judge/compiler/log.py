@@ -21,9 +21,14 @@ MAX_MESSAGES = 100
 MAX_CONTEXT = 6
 
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
-_COUNTS = re.compile(r"judge_plan_takes=(-?\d+), judge_plan_given=(\d+)\].*?of judge-plan-(\d+)", re.DOTALL)
+# Bounded, because an #error can hold a hundred thousand beginnings of these.
+_COUNTS = re.compile(
+    r"judge_plan_takes=(-?\d{1,6}), judge_plan_given=(\d{1,6})\].{0,4000}?of judge-plan-(\d{1,6})\b", re.DOTALL
+)
 _NARROWED = re.compile(
-    r"judge_plan_argument=(\d+), judge_plan_from=([^,\]]+), judge_plan_to=([^,\]]+)\].*?of judge-plan-(\d+)", re.DOTALL
+    r"judge_plan_argument=(\d{1,6}), judge_plan_from=([^,\]]{1,500}), judge_plan_to=([^,\]]{1,500})\].{0,4000}?"
+    r"of judge-plan-(\d{1,6})\b",
+    re.DOTALL,
 )
 _PARAMETER_TYPE = re.compile(r'"judge_plan_parameter<.*?>::type" \(aka "([^"]*)"\)')
 _CONVERSION = re.compile(r"cannot be used to initialize|no suitable (?:user-defined )?con(?:version|structor)")
@@ -135,19 +140,30 @@ class _Cleaner:
         """Find what decides about other messages: argument counts, and launches whose kernel has an error."""
         for diagnostic in self._diagnostics:
             text = " ".join((diagnostic.message, *diagnostic.context))
-            for takes, given, launch in _COUNTS.findall(text):
-                self._counted.setdefault(int(launch), (int(takes), int(given)))
-            for argument, given, taken, launch in _NARROWED.findall(text):
-                self._narrowed[int(launch), int(argument)] = (_plain_type(given), _plain_type(taken))
+            launches = self._submission.launches
+            for takes, given, number in _COUNTS.findall(text):
+                # An #error can say this as well; what the line gives is known without it.
+                if int(number) < len(launches) and int(given) == len(launches[int(number)].arguments):
+                    self._counted.setdefault(int(number), (int(takes), int(given)))
+            for argument, given, taken, number in _NARROWED.findall(text):
+                if int(number) < len(launches) and int(argument) < len(launches[int(number)].arguments):
+                    self._narrowed[int(number), int(argument)] = (_plain_type(given), _plain_type(taken))
             if diagnostic.severity != "error":
                 continue
-            if diagnostic.file.startswith(f"{PLAN_FILE}-") and "instance of" in diagnostic.message:
-                self._kernel_errors.add(int(diagnostic.file.rpartition("-")[2]))
+            planned = self._launch_of(diagnostic)
+            if planned is not None and "instance of" in diagnostic.message:
+                self._kernel_errors.add(planned)
             for launch, line in enumerate(self._submission.launches):
                 if self._at(diagnostic, line.line) and _within(diagnostic.column, line.kernel):
                     self._kernel_errors.add(launch)
             if match := _NOT_A_KERNEL.search(diagnostic.message):
                 self._kernel_errors.update(self._launches_of(match.group(1)))
+
+    def _launch_of(self, diagnostic: Diagnostic) -> int | None:
+        """The launch whose planning a message is about; None for another file, and for one a #line made up."""
+        number = diagnostic.file.removeprefix(f"{PLAN_FILE}-")
+        known = (str(launch) for launch in range(len(self._submission.launches)))
+        return int(number) if diagnostic.file != number and number in known else None
 
     def _launches_of(self, name: str) -> list[int]:
         squeezed = name.replace(" ", "")
@@ -273,9 +289,9 @@ class _Cleaner:
         return f"; did you mean {close[0]}?" if close else f". A launch line knows {', '.join(known)}"
 
     def _about_plan(self, diagnostic: Diagnostic) -> None:
-        if diagnostic.severity != "error" or not diagnostic.file.startswith(f"{PLAN_FILE}-"):
+        launch = self._launch_of(diagnostic)
+        if diagnostic.severity != "error" or launch is None:
             return
-        launch = int(diagnostic.file.rpartition("-")[2])
         name = self._submission.launches[launch].kernel_name
         if "function template" in diagnostic.message and "instance of" in diagnostic.message:
             kernel = self._submission.launches[launch].kernel.text
@@ -349,7 +365,7 @@ class _Cleaner:
         """An error inside a header, usually a wrong use of it; the submission's line is in the context."""
         if diagnostic.severity != "error":
             return
-        lines = re.findall(rf"at line (\d+)(?: of {re.escape(SOURCE_NAME)})", " ".join(diagnostic.context))
+        lines = re.findall(rf"at line (\d{{1,9}})(?: of {re.escape(SOURCE_NAME)})", " ".join(diagnostic.context))
         name = diagnostic.file.lstrip("/")
         message = f"{name}({diagnostic.line}): {diagnostic.message}"
         self._add(int(lines[-1]) if lines else None, None, message, "error", diagnostic.context)
@@ -361,8 +377,7 @@ class _Cleaner:
         for diagnostic in self._diagnostics:
             if diagnostic.severity == "error" and diagnostic.file.startswith(PLAN_FILE):
                 message = f"the launch could not be evaluated: {_without_plan_names(diagnostic.message)}"
-                number = diagnostic.file.removeprefix(PLAN_FILE).removeprefix("-")
-                self._launch_error(int(number) if number else 0, message)
+                self._launch_error(self._launch_of(diagnostic) or 0, message)
                 return
 
     def _launch_error(self, launch: int, message: str, column: int | None = None) -> None:

@@ -14,6 +14,8 @@ _VARIABLE = re.compile(
 )
 _TYPE = re.compile(rb"\.[bsuf](8|16|32|64|128)\b")
 _EXTENT = re.compile(rb"\[(\d+)\]")
+_MOST_DIGITS = 19
+"""Inline assembly writes what it likes, and Python refuses to read a number of thousands of digits."""
 
 
 def shared_arrays(image: bytes, symbol: str) -> int:
@@ -43,6 +45,6 @@ def static_bytes(image: bytes, kind: str) -> int:
         element = _TYPE.search(match["rest"])
         size = int(element[1]) // 8 if element else 8
         for extent in _EXTENT.findall(match["rest"]):
-            size *= int(extent)
+            size *= int(extent) if len(extent) <= _MOST_DIGITS else 10**_MOST_DIGITS
         total += size
     return total

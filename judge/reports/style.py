@@ -66,6 +66,11 @@ def inert(text: str) -> str:
     return "".join(c if c in "\n\t" or not _obeyed(c) else _escape(c) for c in text)
 
 
+def one_line(text: str) -> str:
+    """As inert(), for a place that has one line: line ends become their escapes too."""
+    return inert(text).replace("\n", "\\n").replace("\t", " ")
+
+
 def _obeyed(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 

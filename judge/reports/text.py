@@ -7,7 +7,7 @@ it is shown. Words carry the meaning; color repeats it.
 from collections.abc import Callable, Sequence
 
 from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, ErrorSummary, LaunchReport, Report
-from judge.reports.style import Style, inert
+from judge.reports.style import Style, inert, one_line
 from judge.reports.tables import Column, render_table
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
@@ -59,7 +59,7 @@ def verdict_color(verdict: Verdict) -> str:
 
 def _headline(report: Report, style: Style) -> str:
     label = style.paint(report.verdict.label, "bold", verdict_color(report.verdict))
-    lines = [f"{label}  {report.problem.id}  {inert(report.submission.name)}"]
+    lines = [f"{label}  {report.problem.id}  {one_line(report.submission.name)}"]
     lines.append(style.wrap(inert(_opening(report))))
     if report.incident:
         lines.append(f"  Incident {report.incident}")
@@ -95,7 +95,7 @@ def _compile_section(
     if not messages:
         log = inert(report.compile.log).strip()
         return f"{_indent(log)}\n" if log and not report.compile.ok else ""
-    source_lines = [] if source is None else source.splitlines()
+    source_lines = [] if source is None else source.split("\n")
     # Only the judge's own words name a command; they have no place in the file.
     worded = [m if m.line is not None else m.model_copy(update={"message": as_typed(m.message)}) for m in messages]
     shown = [_compile_message(m, report.submission.name, source_lines, style) for m in worded[:most]]
@@ -105,9 +105,9 @@ def _compile_section(
 
 
 def _compile_message(message: CompileMessage, name: str, source_lines: Sequence[str], style: Style) -> str:
-    place = ":".join(str(p) for p in (inert(name), message.line, message.column) if p is not None)
+    place = ":".join(str(p) for p in (one_line(name), message.line, message.column) if p is not None)
     color = "red" if message.severity == "error" else "yellow"
-    lines = [f"  {place}: {style.paint(message.severity, 'bold', color)}: {inert(message.message)}"]
+    lines = [f"  {place}: {style.paint(message.severity, 'bold', color)}: {one_line(message.message)}"]
     if message.line is not None and 0 < message.line <= len(source_lines):
         lines += _source_excerpt(message.line, source_lines[message.line - 1], message.column, style)
     return "\n".join(lines)
@@ -115,7 +115,7 @@ def _compile_message(message: CompileMessage, name: str, source_lines: Sequence[
 
 def _source_excerpt(line: int, text: str, column: int | None, style: Style) -> list[str]:
     # Tabs become one space, so that the caret stands under its character whatever the terminal's tab width.
-    shown = inert(text.replace("\t", " ")).rstrip()
+    shown = one_line(text.replace("\t", " ").rstrip("\r\n")).rstrip()
     excerpt = [f"  {line:>5} | {shown}"]
     if column is not None and 1 <= column <= len(text) + 1:
         before = len(inert(text[: column - 1].replace("\t", " ")))
@@ -215,12 +215,12 @@ def _index(index: tuple[int, ...] | None) -> str:
 def _hint_section(report: Report, told: CaseReport | None, style: Style, as_typed: Callable[[str], str]) -> str:
     word = "Next" if report.verdict is Verdict.ACCEPTED else "Hint"
     hint = _hint(report, told)
-    shown = f"{word:<8}{inert(as_typed(hint))}"
+    shown = f"{word:<8}{one_line(as_typed(hint))}"
     # A command is there to be copied, so its line is never wrapped.
     lines = [f"  {shown}" if ": judge " in hint else style.wrap(shown, hang=8)]
     replay = report.replay or (told.replay if told else None)
     if replay and report.verdict is not Verdict.ACCEPTED:
-        lines.append(f"  Replay  {inert(as_typed(replay))}")
+        lines.append(f"  Replay  {one_line(as_typed(replay))}")
     return "\n".join(lines) + "\n"
 
 
@@ -284,7 +284,7 @@ def _times(value: float | None) -> str | None:
 def _resources_section(report: Report, style: Style) -> str:
     kernels = [k for k in report.compile.kernels if k.registers is not None]
     columns = [
-        Column("kernel", lambda k: inert(k.name)),
+        Column("kernel", lambda k: one_line(k.name)),
         Column("registers", lambda k: str(k.registers), right=True),
         Column("shared", lambda k: f"{k.shared_bytes} B" if k.shared_bytes is not None else None, right=True),
         Column("local", lambda k: f"{k.local_bytes} B" if k.local_bytes is not None else None, right=True),

@@ -56,7 +56,7 @@ def receive_frame(
     try:
         header = json.loads(_read(channel, size, deadline))
         sizes = [int(one) for one in header["sizes"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FrameError("the header is not what a frame has") from error
     if not isinstance(header, dict) or min(sizes, default=0) < 0 or size + sum(sizes) > cap_bytes:
         raise FrameError(f"a frame of {sum(sizes)} bytes, at most {cap_bytes} are taken")

@@ -15,6 +15,8 @@ from judge.submission.model import Expression, LaunchLine, WorkspaceLine
 
 MAX_LAUNCHES = 16
 MAX_WORKSPACES = 8
+MAX_LINE_CHARACTERS = 4096
+"""A line is read with effort that grows with its square."""
 
 DIRECTIVES = ("launch", "workspace")
 LAUNCH_SHAPE = "// @launch KERNEL<<<GRID, BLOCK[, SHARED_BYTES]>>>(ARGUMENTS)"
@@ -105,7 +107,7 @@ def directive_of(comment: str, line: int, column: int) -> str | None:
     Raises SubmissionError for a misspelled directive and one in a block comment.
     """
     if comment.startswith("/*"):
-        found = re.search(r"@(launch|workspace)\b[^\n]*(<<<|\[)", comment)
+        found = _in_block_comment(comment)
         if found:
             at_line, at_column = _place_in(comment, found.start(), line, column)
             raise SubmissionError(
@@ -116,7 +118,7 @@ def directive_of(comment: str, line: int, column: int) -> str | None:
             )
         return None
     match = _DIRECTIVE.match(comment)
-    if match is None:
+    if match is None or len(match.group(1)) > 4 * len("workspace"):
         return None
     word = match.group(1)
     at = column + match.start(1) - 1
@@ -134,6 +136,18 @@ def directive_of(comment: str, line: int, column: int) -> str | None:
             column,
         )
     return word
+
+
+def _in_block_comment(comment: str) -> re.Match[str] | None:
+    """A directive with its figures in one line of a block comment."""
+    for line in re.finditer(r"[^\n]+", comment):
+        last = max(line.group().rfind("<<<"), line.group().rfind("["))
+        found = re.compile(r"@(launch|workspace)\b").search(
+            comment, line.start(), max(line.start() + last, line.start())
+        )
+        if found:
+            return found
+    return None
 
 
 def _place_in(text: str, at: int, line: int, column: int) -> tuple[int, int]:
@@ -162,10 +176,12 @@ class _Line:
 
     def __init__(self, text: str, line: int | None, column: int, shape: str) -> None:
         self.text = text
-        self.masked = without_literals(text)
         self.line = line
         self.column = column
         self._shape = shape
+        if len(text) > MAX_LINE_CHARACTERS:
+            self.fail(f"the line has {len(text)} characters, at most {MAX_LINE_CHARACTERS} are read", 0)
+        self.masked = without_literals(text)
         comment = self.masked.find("//")
         if comment >= 0:
             self.fail("a comment inside the line; put it on a line of its own", comment)

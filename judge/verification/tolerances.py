@@ -43,4 +43,5 @@ def as_float64(raw: Array, dtype: str) -> NDArray[np.float64]:
     """Stored elements as float64; bf16 is stored as uint16."""
     if dtype == "bf16":
         raw = (raw.astype(np.uint32) << 16).view(np.float32)
-    return np.array(raw, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # a signaling NaN, which a kernel may write
+        return np.array(raw, dtype=np.float64)

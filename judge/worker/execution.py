@@ -1,11 +1,13 @@
 """Runs one case on a device: the same code for the CPU and a GPU.
 
-    allocate, guard, poison -> workspace plan -> launch plan -> check -> launch -> fetch -> checks
+    allocate, guard, poison -> workspace plan -> launch plan -> check -> fill -> launch -> fetch -> checks
 
 Every case gets fresh allocations. Outputs and workspaces start as POISON_BYTE, so that an element
-nobody wrote shows. On a GPU, where nothing watches single accesses, guard zones lie on both sides
-of every buffer; on the CPU the device checks each access itself. Inputs are compared afterwards on
-both: a kernel that changes them is wrong whatever its output.
+nobody wrote shows. Inputs come in after the planning kernels, which run a stranger's expressions and
+are neither counted nor timed: there is nothing to compute an answer from. On a GPU, where nothing
+watches single accesses, guard zones lie on both sides of every buffer; on the CPU the device checks
+each access itself. Inputs are compared afterwards on both: a kernel that changes them is wrong
+whatever its output.
 """
 
 import time
@@ -80,6 +82,7 @@ class _Run:
         self.stage = stage
         self.guard_bytes = GUARD_BYTES if device.properties.kind == "cuda" else 0
         self.regions: list[_Region] = []
+        self.workspaces: list[tuple[int, int]] = []
         self.diagnoses: list[Diagnosis] = []
         self.counters: Counters | None = None
         self.launch_counters: list[Counters] = []
@@ -165,6 +168,7 @@ def _run(run: _Run) -> CaseResult:
     run.stage("running")
     started = time.monotonic()
     launches = _plan(run, addresses)
+    _fill(run, addresses)
     for launch, spec in zip(launches, request.launches, strict=True):
         run.shapes.append(LaunchShape(launch.grid, launch.block, launch.shared_bytes))
         run.take(_launch(run, launch, spec))
@@ -193,12 +197,19 @@ def _place_buffers(run: _Run) -> dict[str, int]:
     addresses: dict[str, int] = {}
     for buffer in run.request.buffers:
         label = BufferLabel(buffer.name, buffer.element_bytes, buffer.shape, buffer.role.value)
+        addresses[buffer.name] = run.allocate_poisoned(label, buffer.size_bytes)
+    return addresses
+
+
+def _fill(run: _Run, addresses: dict[str, int]) -> None:
+    """Bring the inputs in, and take out what a launch line's expression may have written elsewhere."""
+    for buffer in run.request.buffers:
         if buffer.role is Role.INPUT:
-            addresses[buffer.name] = run.allocate(label, buffer.size_bytes)
             run.device.upload(addresses[buffer.name], _raw(run, buffer))
         else:
-            addresses[buffer.name] = run.allocate_poisoned(label, buffer.size_bytes)
-    return addresses
+            run.device.poison(addresses[buffer.name], buffer.size_bytes, POISON_BYTE)
+    for address, size_bytes in run.workspaces:
+        run.device.poison(address, size_bytes, POISON_BYTE)
 
 
 def _raw(run: _Run, buffer: BufferSpec) -> memoryview:
@@ -236,12 +247,10 @@ def _place_workspaces(run: _Run, parameters: Sequence[tuple[str, int | float | b
     out = run.allocate(BufferLabel("workspace_sizes", 8, (count,), "internal"), 8 * count)
     _run_planner(run, request.workspace_kernel, [("pointer", out), *parameters])
     sizes = read_workspaces(run.device.download(out, 8 * count), request.workspaces, request.workspace_limit_bytes)
-    return [
-        run.allocate_poisoned(
-            BufferLabel(size.spec.name, size.element_bytes, (size.count,), "workspace"), size.size_bytes
-        )
-        for size in sizes
-    ]
+    for size in sizes:
+        label = BufferLabel(size.spec.name, size.element_bytes, (size.count,), "workspace")
+        run.workspaces.append((run.allocate_poisoned(label, size.size_bytes), size.size_bytes))
+    return [address for address, _ in run.workspaces]
 
 
 def _run_planner(run: _Run, kernel: str, values: Sequence[tuple[str, int | float | bool]]) -> None:

@@ -134,9 +134,9 @@ def check_launch(launch: Launch, spec: LaunchSpec, attributes: KernelAttributes,
         raise DeviceFault("launch_error", f"{where(spec)}{problem}")
     if attributes.parameter_bytes and len(launch.arguments) != attributes.parameter_bytes:
         raise DeviceFault(
-            "judge_error",
-            f"{where(spec)}the planning kernel wrote {len(launch.arguments)} argument bytes, "
-            f"{spec.name} takes {attributes.parameter_bytes}",
+            "launch_error",
+            f"{where(spec)}the arguments have {len(launch.arguments)} bytes, {spec.name} takes "
+            f"{attributes.parameter_bytes}. A launch line must not write to anything, nor use names of the judge's own",
         )
     total = threads_of(launch)
     if properties.kind == "cpu" and total > CPU_THREAD_LIMIT:

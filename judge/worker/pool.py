@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 
+from judge.backends.base import DeviceProperties, ModuleImage
 from judge.errors import MachineError
+from judge.worker.messages import CaseRequest, CaseResult, Isolation
 from judge.worker.supervisor import Kind, Worker
 
 RETRY_S = 1.0
@@ -24,6 +26,62 @@ MAX_AGE_S = 900.0
 
 class PoolClosed(Exception):  # noqa: N818 - the end of a service, not an error
     """The pool gives out no more workers."""
+
+
+class Loan:
+    """A pool's worker in the hands of one submission, never of a second once it was given a module.
+
+    Whoever holds a loan that was closed holds nothing: the worker may be another's by then.
+    """
+
+    def __init__(self, pool: "Pool", worker: Worker) -> None:
+        self._pool = pool
+        self._worker = worker
+        self._used = False
+        self._closed = False
+        self.isolation: Isolation = worker.isolation
+        self.isolation_reasons = worker.isolation_reasons
+        self._properties = worker.ready()
+
+    def __enter__(self) -> "Loan":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        return not self._closed and self._worker.alive
+
+    def ready(self) -> DeviceProperties:
+        return self._properties
+
+    def load(self, image: ModuleImage) -> None:
+        """As Worker.load(). Raises ValueError on a loan that was closed."""
+        self._use()
+        self._worker.load(image)
+
+    def run_case(self, request: CaseRequest) -> CaseResult:
+        """As Worker.run_case(). Raises ValueError on a loan that was closed."""
+        self._use()
+        return self._worker.run_case(request)
+
+    def _use(self) -> None:
+        if self._closed:
+            raise ValueError("this loan was closed; its worker may be another's")
+        self._used = True
+
+    def close(self) -> None:
+        """Give the worker back, or end it if it was used; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._used:
+            self._worker.close()
+        else:
+            self._pool.take_back(self._worker)
 
 
 class Pool:
@@ -86,6 +144,19 @@ class Pool:
                         raise self._failure or MachineError(f"no {self.kind} worker came up within {timeout_s:g} s")
             finally:
                 self._wanted -= 1
+
+    def lend(self, timeout_s: float = 120.0) -> "Loan":
+        """A warm worker that comes back when it is closed unused, as after a compile error. Raises as take()."""
+        return Loan(self, self.take(timeout_s))
+
+    def take_back(self, worker: Worker) -> None:
+        """Take a worker that was given nothing of a submission; one that is too many or died is ended."""
+        with self._change:
+            if not self._closed and len(self._ready) <= self.size and worker.responds():
+                self._ready.append((time.monotonic(), worker))
+                self._change.notify_all()
+                return
+        worker.close()
 
     def close(self) -> None:
         """End all workers that were not handed out; safe to call twice."""

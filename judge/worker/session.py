@@ -5,19 +5,48 @@ A case that kills its worker costs only itself: the next case gets a fresh one w
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import Protocol, Self
 
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.worker.messages import CaseRequest, CaseResult, Isolation
 from judge.worker.supervisor import Kind, Worker
 
-StartWorker = Callable[[Kind], Worker]
+
+class OneWorker(Protocol):
+    """What a submission asks of its worker: a Worker, or one on loan from a pool."""
+
+    @property
+    def alive(self) -> bool: ...
+
+    @property
+    def isolation(self) -> Isolation: ...
+
+    @property
+    def isolation_reasons(self) -> tuple[str, ...]: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def ready(self) -> DeviceProperties: ...
+
+    def load(self, image: ModuleImage) -> None: ...
+
+    def run_case(self, request: CaseRequest) -> CaseResult: ...
+
+    def close(self) -> None: ...
+
+
+StartWorker = Callable[[Kind], OneWorker]
 """Where workers come from: Worker itself, or a pool that keeps some warm."""
 
 
 class Session:
     """A context manager. worker: one that was started early, so that its start hides behind the compiler."""
 
-    def __init__(self, kind: Kind, worker: Worker | None = None, start: StartWorker = Worker) -> None:
+    def __init__(self, kind: Kind, worker: OneWorker | None = None, start: StartWorker = Worker) -> None:
         self.kind = kind
         self._start = start
         self._worker = worker or start(kind)

@@ -207,7 +207,8 @@ class Worker:
         self._send(*case_frame(request), deadline=time.monotonic() + moving_s)
         self._reader.blob_cap = sum(buffer.size_bytes for buffer in request.outputs)
         allowances = {
-            "running": request.time_limit_s + self.limits.grace_s,
+            # The inputs come in between planning and launches.
+            "running": request.time_limit_s + self.limits.grace_s + moved / BYTES_PER_SECOND,
             "timing": request.time_limit_s + request.timing_budget_s + self.limits.grace_s,
             "fetching": moving_s,
         }

@@ -157,3 +157,55 @@ def test_many_takers_get_each_worker_once():
 def test_a_pool_of_none_is_refused():
     with pytest.raises(ValueError, match="0 workers"):
         Pool("cpu", 0)
+
+
+# Loans
+
+
+class Used(Stand):
+    isolation = "isolated"
+    isolation_reasons = ()
+
+    def load(self, image):
+        self.image = image
+
+
+def test_a_loan_that_was_not_used_is_lent_again():
+    made = Maker()
+    made.kind = Used
+    with Pool("cpu", 1, lambda: made.made.append(Used()) or made.made[-1]) as pool:
+        first = pool.lend()
+        worker = first._worker
+        until(lambda: pool.warm == 1)
+        first.close()
+        first.close()
+        assert worker.alive
+        assert {pool.take(), pool.take()} >= {worker}
+
+
+def test_a_loan_that_was_given_a_module_is_never_lent_again():
+    with Pool("cpu", 1, Used) as pool:
+        first = pool.lend()
+        with first:
+            first.load("module")
+        assert not first._worker.alive
+        assert pool.take() is not first._worker
+
+
+def test_a_closed_loan_gives_nothing_more():
+    with Pool("cpu", 1, Used) as pool:
+        first = pool.lend()
+        first.close()
+        with pytest.raises(ValueError, match="another's"):
+            first.load("module")
+        assert not first.alive
+
+
+def test_loans_that_come_back_too_late_or_dead_are_ended():
+    with Pool("cpu", 1, Used) as pool:
+        dead, late = pool.lend(), pool.lend()
+        dead._worker.dead = True
+        dead.close()
+        assert not dead._worker.alive
+    late.close()
+    assert not late._worker.alive

@@ -3,11 +3,12 @@
 box overhead     start to ready and end, with bubblewrap and without, of the compiler and of a CPU worker
 submit to result one small case of splitk-merge, workers cold and from a pool
 limits           how far a process gets over its time and its memory before it is dead
-hostile          N hostile submissions, then an honest one: verdicts, and what is left of them
+hostile          N hostile submissions of the catalogue, then an honest one: verdicts, and what is left of them
 """
 
 import argparse
 import contextlib
+import itertools
 import os
 import statistics
 import sys
@@ -24,6 +25,9 @@ from judge.compiler.target import Target
 from judge.events import NullSink
 from judge.pipeline import judge_submission
 from judge.problem import Problem
+from judge.redteam.rows import catalogue
+from judge.redteam.selftest import HONEST_ROW, run_rows
+from judge.redteam.trial import Outcome
 from judge.sandbox import process
 from judge.sandbox.bubblewrap import Absence, bubblewrap
 from judge.sandbox.cgroup import find_controllers
@@ -31,6 +35,7 @@ from judge.sandbox.frames import PeerGone
 from judge.sandbox.probing import _Conversation
 from judge.sandbox.view import plain_view
 from judge.selection import Options
+from judge.verdict import Verdict
 from judge.worker import supervisor
 from judge.worker.messages import CaseRequest, LaunchSpec
 from judge.worker.pool import Pool
@@ -42,38 +47,6 @@ SOLUTION = ROOT / "problems" / "splitk-merge" / "submissions" / "accepted" / "pl
 CASE = "quarter"
 TIME_LIMIT_S = 0.3
 MEMORY_LIMIT_BYTES = 256 << 20
-
-KERNEL = "// problem: splitk-merge\n// @launch k<<<1, 32>>>(o_part, out, num_heads)\n{head}\n"
-KERNEL += "__global__ void k(const float* o, float* out, int n) {{ {body} }}\n"
-
-
-def hostile(head: str = "", body: str = "out[threadIdx.x] = o[0];") -> bytes:
-    return KERNEL.format(head=head, body=body).encode()
-
-
-HOSTILE: dict[str, bytes] = {
-    "reads a file": hostile('#include "/etc/passwd"'),
-    "reads the process": hostile('#include "/proc/self/environ"'),
-    "asks for a file": hostile('#if __has_include("/etc/passwd")\n#error seen\n#endif'),
-    "flood of errors": hostile(body=" ".join(f"int a{i} = b{i};" for i in range(3000))),
-    "endless templates": hostile("template <int N> struct A { typename A<N + 1>::T x; };", "A<0> a; out[0] = 1.0f;"),
-    "array without end": hostile("__device__ char hoard[1L << 40];", "out[0] = hoard[n];"),
-    "forged lines": hostile('#line 1 "/etc/passwd"\n#error \x1b[31m accepted \x1b]0;title\x07'),
-    "null store": hostile(body="*(volatile float*)nullptr = 1.0f;"),
-    "far store": hostile(body="out[1ll << 38] = 1.0f;"),
-    "trap": hostile(body="__trap();"),
-    "endless loop": hostile(body="volatile float* p = out; while (p[0] != 12345.0f) p[1] = 1.0f;"),
-    "divergent barrier": hostile(
-        body="if (threadIdx.x < 7) __syncthreads(); else while (((volatile float*)out)[1] != 7);"
-    ),
-    "printed flood": hostile(
-        "#include <cstdio>", r'for (int i = 0; i < 5000; ++i) printf("KJF1 accepted %d\n", i); out[0] = 1;'
-    ),
-    "recursion": hostile(
-        "__device__ float f(float* p, int i) { float a[64]; a[i & 63] = i; return i < 0 ? 0 : f(p, i + 1) + a[3]; }",
-        "out[0] = f(out, n);",
-    ),
-}
 
 
 @contextlib.contextmanager
@@ -228,32 +201,37 @@ def zombies() -> list[str]:
     return [child for child in children if (Path("/proc") / child / "stat").read_text().rpartition(")")[2][1] == "Z"]
 
 
-def onslaught(count: int) -> None:
-    problem = small_problem()
-    with Pool("cpu", 2) as pool:
+def onslaught(count: int, jobs: int) -> None:
+    """The catalogue over and over. From its second round on a source is known to the store of compilations,
+    as a resubmission is, unless it ended at a limit.
+    """
+    rows = list(itertools.islice(itertools.cycle(catalogue()), count))
+    outcomes: list[Outcome] = []
 
-        def start(_: object) -> Worker:
-            return pool.take()
+    def told(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        if len(outcomes) % 100 == 0:
+            print(f"    {len(outcomes)} after {time.monotonic() - began:.0f} s", flush=True)
 
-        for source in HOSTILE.values():
-            submit(problem, source, start)
-        while pool.warm < pool.size:
-            time.sleep(0.01)
-        before = left_overs()
-        began = time.monotonic()
-        verdicts: Counter[str] = Counter()
-        for number in range(count):
-            name = list(HOSTILE)[number % len(HOSTILE)]
-            source = HOSTILE[name] + f"// {number}\n".encode()
-            verdicts[f"{name}: {submit(problem, source, start)}"] += 1
-        seconds = time.monotonic() - began
-        honest = submit(problem, SOLUTION.read_bytes(), start)
-        while pool.warm < pool.size:
-            time.sleep(0.01)
-        after = left_overs()
-    print(f"\n{count} hostile submissions in {seconds:.0f} s, then an honest one: {honest}")
-    for told, times in sorted(verdicts.items()):
-        print(f"    {times:5}  {told}")
+    began = time.monotonic()
+    run_rows(rows[:jobs], "cpu", jobs, told)
+    before = left_overs()
+    outcomes.clear()
+    began = time.monotonic()
+    run_rows(rows, "cpu", jobs, told)
+    seconds = time.monotonic() - began
+    after = left_overs()
+    hostile = [outcome for outcome in outcomes if outcome.row.id != HONEST_ROW.id]
+    honest = [outcome for outcome in outcomes if outcome.row.id == HONEST_ROW.id]
+    print(f"\n{len(hostile)} hostile submissions in {seconds:.0f} s, {jobs} at a time; load {os.getloadavg()[0]:.1f}")
+    print(f"    honest kernel before: {honest[0].verdict}, after: {honest[-1].verdict}")
+    for verdict, times in Counter(str(outcome.verdict) for outcome in hostile).most_common():
+        print(f"    {times:5}  {verdict}")
+    forged = [one for one in hostile if one.verdict is Verdict.ACCEPTED and Verdict.ACCEPTED not in one.row.expect]
+    print(f"    forged verdicts {len(forged)}, broken promises {sum(not outcome.ok for outcome in hostile)}")
+    for outcome in hostile:
+        for fault in outcome.faults:
+            print(f"        {outcome.row.id}: {fault[:300]!r}")
     for name in before:
         print(f"    {name:<12} before {before[name]:4}   after {after[name]:4}")
 
@@ -261,17 +239,20 @@ def onslaught(count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hostile", type=int, default=1000, metavar="N", help="hostile submissions (default 1000)")
-    parser.add_argument("--runs", type=int, default=20, help="repeats of every other figure")
+    parser.add_argument("--runs", type=int, default=20, help="repeats of every other figure, 0 for none")
+    parser.add_argument("--jobs", type=int, default=2, help="hostile submissions at a time (default 2)")
     options = parser.parse_args()
     found = bubblewrap()
     if isinstance(found, Absence):
         sys.exit(f"no box can be made here: {found.reason}. {found.fix}")
     print(f"bubblewrap started as {found.way}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    overhead(options.runs)
-    submissions(options.runs)
-    time_overrun(5 * options.runs)
-    memory_overrun(3)
-    onslaught(options.hostile)
+    if options.runs:
+        overhead(options.runs)
+        submissions(options.runs)
+        time_overrun(5 * options.runs)
+        memory_overrun(3)
+    if options.hostile:
+        onslaught(options.hostile, options.jobs)
 
 
 if __name__ == "__main__":

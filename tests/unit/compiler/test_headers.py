@@ -1,5 +1,7 @@
 """Which headers a source gets: CUDA's device headers and the judge's own, nothing else."""
 
+import pytest
+
 from judge.compiler.cache import DiskCache
 from judge.compiler.headers import PRELUDE, headers_for
 
@@ -42,3 +44,9 @@ def test_closure_from_disk_is_the_closure(tmp_path):
     for entry in tmp_path.iterdir():
         entry.write_bytes(b"damage")
     assert headers_for(source, disk).digest == fresh.digest
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a/" * 50_000 + "b.h", "../" * 3000 + "x", "\ufffd", "cuda_fp16.h/x"])
+def test_a_name_no_file_can_have_is_no_header_and_no_error(name):
+    plain = headers_for("", DiskCache(None))
+    assert headers_for(f'#include "{name}"\n#include <{name}>\n', DiskCache(None)).files.keys() == plain.files.keys()

@@ -3,6 +3,10 @@
 The logs are NVRTC 13.5's own, shortened; tests/behaviour/test_compile.py has the compiler itself.
 """
 
+import time
+
+import pytest
+
 from judge.compiler.log import clean_log
 from judge.compiler.printing import CUT_NOTICE, LOG_CAP_BYTES
 from judge.submission.read import read_submission
@@ -153,3 +157,25 @@ def test_a_suggestion_ends_its_sentence_once():
     source = KERNEL.replace("row_norm", "row_nrm")
     _, _, message = first(error(1, 1, 'identifier "row_norm" is undefined', "default-launch"), source)
     assert "did you mean row_nrm? The default is" in message
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        'judge-plan-99(1): error: no instance of function template "k" matches\n',
+        "judge-plan-99999999999999999999(1): error: x\njudge-plan-x(1): error: instance of\n",
+        "submission.cu(1): error: #error: judge_plan_takes=5, judge_plan_given=2] of judge-plan-99\n",
+        "submission.cu(1): error: #error: judge_plan_takes=5, judge_plan_given=99] of judge-plan-0\n",
+        "submission.cu(1): error: #error: judge_plan_takes=-9, judge_plan_given=" + "9" * 5000 + "] of judge-plan-0\n",
+        "submission.cu(" + "9" * 5000 + "): error: x\n",
+    ],
+)
+def test_a_log_that_speaks_of_launches_that_are_not_there_is_read_all_the_same(log):
+    clean = cleaned(log)
+    assert any(message.severity == "error" for message in clean.messages)
+
+
+def test_beginnings_of_a_count_without_end_are_read_in_no_time():
+    began = time.process_time()
+    cleaned("submission.cu(1): error: " + "judge_plan_takes=1, judge_plan_given=2] " * 12_000)
+    assert time.process_time() - began < 3.0

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from judge.reports.style import Style, inert, style_for, wants_color
+from judge.reports.style import Style, inert, one_line, style_for, wants_color
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,7 @@ def test_inert_keeps_text_and_escapes_what_terminals_obey():
     assert inert("\x1b[0m\x00\x9b") == "\\x1b[0m\\x00\\x9b"
     assert inert("\u202e\u2066\ufeff") == "\\u202e\\u2066\\ufeff"
     assert inert("\r") == "\\x0d"
+
+
+def test_one_line_has_one_line():
+    assert one_line("a\nACCEPTED\tb\r") == "a\\nACCEPTED b\\x0d"

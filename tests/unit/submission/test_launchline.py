@@ -1,11 +1,14 @@
 """One launch line: what is taken, what is refused and at which column."""
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import SubmissionError
-from judge.submission.launchline import read_launch
+from judge.submission.launchline import directive_of, read_launch
 
 
 def parts(text):
@@ -95,3 +98,26 @@ def test_any_text_is_read_or_refused(text):
         return
     assert column is not None
     assert 12 <= column <= 12 + len(text)
+
+
+def test_a_line_that_would_take_long_to_read_is_refused():
+    for text in ("a<" * 60_000, "/*" * 60_000, "()" * 60_000, ">>>(" * 30_000):
+        began = time.process_time()
+        with pytest.raises(SubmissionError, match="at most 4096"):
+            read_launch(f"k<<<1, 64>>>({text})", 1, 1)
+        assert time.process_time() - began < 0.5
+
+
+def test_the_longest_line_is_read_in_no_time():
+    for text in ("a<" * 2030, "a<(" * 1350, "()," * 1350, ">>>(" * 1015):
+        began = time.process_time()
+        with contextlib.suppress(SubmissionError):
+            read_launch(f"k<<<1, 64>>>({text})", 1, 1)
+        assert time.process_time() - began < 2.0
+
+
+def test_directives_in_block_comments_are_found_without_effort():
+    assert directive_of("/* @launch " * 30_000, 1, 1) is None
+    with pytest.raises(SubmissionError, match="block comment") as caught:
+        directive_of("/* text @launch\n   @launch k<<<1, 2>>>(x) */", 3, 5)
+    assert (caught.value.line, caught.value.column) == (4, 4)

@@ -82,6 +82,33 @@ def test_workspaces_are_sized_poisoned_and_handed_to_the_planner():
     assert struct.unpack_from("<Q", device.launched[1].arguments, 40)[0] == device.labels["part"]
 
 
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_a_planner_sees_no_input_and_leaves_nothing_behind(kind):
+    """A launch line's expressions are a stranger's code that is neither counted nor timed."""
+    seen = {}
+    guard = GUARD_BYTES if kind == "cuda" else 0
+
+    def look(device, launch):
+        for name, size in (("x", 16), ("out", 16), ("part", 32)):
+            at = device.labels[name] + guard
+            seen[name] = device.download(at, size)
+            device.upload(at, bytes(size))
+        ONE_LAUNCH(device, launch)
+
+    device = FakeDevice(
+        {
+            "plan_w": workspace_planner((4, 8)),
+            "plan_l": look,
+            "k": lambda device, launch: seen.update(left=device.download(device.labels["part"] + guard, 32)),
+        },
+        kind=kind,
+    )
+    result = run_case(device, request(workspaces=(WorkspaceSpec("part", "float", 1),)))
+    assert {name: set(data) for name, data in seen.items()} == {name: {0xFF} for name in ("x", "out", "part", "left")}
+    assert result.verdict is None
+    assert result.outputs["out"] == b"\xff" * 16
+
+
 def test_a_workspace_over_the_cap_is_a_memory_limit_and_nothing_is_launched():
     device = FakeDevice({"plan_w": workspace_planner((4, 1 << 40)), "plan_l": ONE_LAUNCH, "k": doubling})
     result = run_case(device, request(workspaces=(WorkspaceSpec("part", "float", 1),)))

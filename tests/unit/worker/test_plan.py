@@ -79,8 +79,8 @@ def test_a_grid_too_large_to_emulate_says_so_and_is_fine_on_a_gpu():
     check_launch(Launch("k", grid, (32, 1, 1), 0, b""), SPEC, KernelAttributes(0, 1024, 0), CUDA)
 
 
-def test_a_wrong_argument_block_is_our_own_fault():
-    assert refusal(parameter_bytes=12).verdict == "judge_error"
+def test_an_argument_block_of_another_size_was_written_by_the_launch_line():
+    assert refusal(parameter_bytes=12).verdict == "launch_error"
 
 
 def test_launches_come_back_from_the_words_of_the_planner():

@@ -44,8 +44,8 @@ def local_names(entries: str) -> dict[str, dict[int, str]]:
     for count, match in enumerate(_LOCAL.finditer(entries)):
         if count == MAX_LOCAL_NAMES:
             break
-        offset = _uleb128(iter([*(int(byte) for byte in match[2].split(",") if byte.strip()), 0]))
-        name = bytes(min(int(byte), 255) for byte in match[3].split(",") if byte.strip())
+        offset = _uleb128(iter([*_octets(match[2]), 0]))
+        name = bytes(_octets(match[3]))
         if name.isascii():
             found.setdefault(match[1], {})[offset] = name.decode()
     return found
@@ -78,7 +78,7 @@ def inlined_ranges(abbreviations: str, entries: str, files: dict[int, str]) -> l
         size = line_bytes.get(int(match[1]))
         if size is None:
             continue
-        values = [int(byte) for group in match.groups()[3:] if group for byte in group.split(",") if byte]
+        values = [byte for group in match.groups()[3:] if group for byte in _octets(group)]
         if len(values) <= size:
             continue
         line = values[1] | (values[2] << 8 if size == 2 else 0)
@@ -90,7 +90,7 @@ def inlined_ranges(abbreviations: str, entries: str, files: dict[int, str]) -> l
 
 def _call_line_bytes(abbreviations: str) -> dict[int, int]:
     """Bytes of the call line (1 or 2), by the code of each abbreviation that says where it was called."""
-    data = iter([int(byte) for group in _BYTES.findall(abbreviations) for byte in group.split(",") if byte.strip()])
+    data = iter([byte for group in _BYTES.findall(abbreviations) for byte in _octets(group)])
     sizes: dict[int, int] = {}
     try:
         while code := _uleb128(data):
@@ -107,6 +107,12 @@ def _call_line_bytes(abbreviations: str) -> dict[int, int]:
     except StopIteration:
         return sizes
     return sizes
+
+
+def _octets(text: str) -> list[int]:
+    """The bytes of a `.b8` line. Inline assembly writes what it likes, so larger figures count as the largest byte."""
+    digits = [byte.strip() for byte in text.split(",")]
+    return [min(int(one), 255) if len(one) <= 3 else 255 for one in digits if one]
 
 
 def _uleb128(data: Iterator[int]) -> int:

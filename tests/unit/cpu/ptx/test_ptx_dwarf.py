@@ -3,7 +3,7 @@
 import pytest
 
 from judge.backends.cpu.ptx import load
-from judge.backends.cpu.ptx.dwarf import inlined_ranges
+from judge.backends.cpu.ptx.dwarf import inlined_ranges, local_names
 from tests.unit.cpu.ptx.ptx_text import module
 
 # Abbreviation 5: inlined_subroutine with origin, low and high pc, call file, call line of one byte; 6: of two bytes.
@@ -106,3 +106,9 @@ def test_chains_have_a_limit():
 def test_a_file_without_a_name_and_a_line_of_two_bytes():
     (found,) = inlined_ranges(ABBREVIATIONS, ".b8 6\n.b32 1\n.b64 $a\n.b64 $b\n.b8 9\n.b8 1\n.b8 2\n", {})
     assert (found.start, found.end, found.call.file, found.call.line) == ("$a", "$b", "file 9", 513)
+
+
+def test_bytes_of_thousands_of_digits_are_no_error_of_ours():
+    endless = "9" * 6000
+    assert inlined_ranges(f".b8 1, {endless}, 4", f".b8 {endless}", {}) == []
+    assert local_names(f".b8 3\n.b64 __local_depot0\n.b8 35\n.b8 {endless}\n.b8 97, 98\n.b8 0 \n") != {}

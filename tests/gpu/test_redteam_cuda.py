@@ -1,0 +1,18 @@
+"""The rows of the catalogue that are made for a GPU, on a GPU."""
+
+import pytest
+
+from judge.redteam.rows import catalogue
+from judge.redteam.selftest import run_rows
+
+ROWS = [row for row in catalogue() if row.cuda and row.first]
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return {outcome.row.id: outcome for outcome in run_rows(ROWS, "cuda", 1, lambda outcome: None)}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_row_holds_on_a_gpu(row, outcomes):
+    assert outcomes[row.id].faults == ()
