@@ -233,9 +233,12 @@ def readable_name(symbol: str) -> str:
         inner = _last_local_name(head)
         if inner is not None:
             return inner
-    names = []
-    position = re.match(r"[NKLS]*", head).end()  # type: ignore[union-attr]
-    while (match := re.match(r"\d+", head[position:])) is not None:
+    names: list[str] = []
+    prefix = re.match(r"[NKLS]*", head)
+    assert prefix is not None
+    position = prefix.end()
+    # Only a nested name goes on; what follows a plain one are the types of its parameters.
+    while (not names or "N" in prefix[0]) and (match := re.match(r"\d+", head[position:])) is not None:
         start = position + match.end()
         position = start + int(match.group())
         names.append(head[start:position])

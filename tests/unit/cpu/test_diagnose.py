@@ -151,6 +151,8 @@ def test_one_diagnosis_a_site_and_the_rest_counted():
         ("_Z5flashILi64EEvPKf", "flash"),
         ("_ZZ5flashILi64EEvPKfE2sQ", "sQ"),
         ("_ZN2ns3addEv", "add"),
+        ("_Z1k4Args", "k"),
+        ("_Z4scan2InPf", "scan"),
         ("plain", "plain"),
         ("_Z", "_Z"),
     ],

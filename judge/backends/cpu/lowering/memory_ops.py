@@ -437,7 +437,8 @@ def _atomic_function(lw: Lowering, instruction: Instruction, operation: str, typ
         else:
             llvm_name = _ATOMIC[operation]
         core = f"  %old = atomicrmw {llvm_name} ptr %q, i{bits} %x seq_cst"
-    flags = READS | WRITES | (COMPARES if operation == "cas" else 0)
+    # An exchange is also how a first value is set: what it finds is only a fault where it is used.
+    flags = WRITES if operation == "exch" else READS | WRITES | (COMPARES if operation == "cas" else 0)
     lw.functions[name] = _ATOMIC_LOOP.format(name=name, bits=bits, width=bits // 8, core=core, watch_flags=flags)
     return name
 
