@@ -33,7 +33,7 @@ _INCLUDE = re.compile(
 _HAS_INCLUDE = re.compile(rb"__has_include(?:_next)?[ \t]*\([ \t]*[<\"](?P<name>[^>\"\n]+)[>\"]")
 _MAX_REQUESTS = 256
 _LONGEST_NAME = 200
-"""Far longer than any header's, which are ASCII; a system refuses to look for a file of thousands of letters with an error."""
+"""Far longer than any header's, which are ASCII. For a name of thousands of letters a system has only an error."""
 
 
 @dataclass(frozen=True)
