@@ -66,15 +66,15 @@ def judge_submission(
     options: Options,
     sink: EventSink,
     start: StartWorker = Worker,
-    compile_: Compile = compile_unit,
+    compile_: Compile | None = None,
 ) -> Report:
     """Judge a submission.
 
     data: the file's bytes as they are. name: how the report calls it. start: where its workers come from.
-    compile_: what compiles.
+    compile_: what compiles, compile_unit when None.
     Raises UsageError for options that name nothing, MachineError when the machine cannot judge at all.
     """
-    judging = _Judging(problem, data, name, options, sink, start, compile_)
+    judging = _Judging(problem, data, name, options, sink, start, compile_ or compile_unit)
     try:
         report = judging.run()
     except JudgeError:

@@ -33,7 +33,7 @@ _INCLUDE = re.compile(
 _HAS_INCLUDE = re.compile(rb"__has_include(?:_next)?[ \t]*\([ \t]*[<\"](?P<name>[^>\"\n]+)[>\"]")
 _MAX_REQUESTS = 256
 _LONGEST_NAME = 200
-"""Far longer than any header's; a system refuses to look for a file of thousands of letters with an error."""
+"""Far longer than any header's, which are ASCII. For a name of thousands of letters a system has only an error."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def include_folders() -> tuple[Path, ...]:
 def _find(name: str) -> Path | None:
     """The file of a header named relative to an include folder; None outside them."""
     normal = posixpath.normpath(name)
-    if normal.startswith(("/", "..")) or len(normal) > _LONGEST_NAME:
+    if normal.startswith(("/", "..")) or len(normal) > _LONGEST_NAME or not normal.isascii():
         return None
     return next((path for folder in include_folders() if (path := folder / normal).is_file()), None)
 
