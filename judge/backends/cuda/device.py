@@ -33,6 +33,7 @@ LOCAL_MEMORY_SHARE = 0.5
 
 _HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2
 _NOT_READY = 600
+_OUT_OF_MEMORY = 2
 
 
 class CudaDevice:
@@ -91,6 +92,10 @@ class CudaDevice:
         try:
             self._module = self._driver.moduleLoadData(image)
         except self._errors as error:
+            if error.status == _OUT_OF_MEMORY:
+                raise DeviceFault(
+                    Verdict.MEMORY_LIMIT, "the module's __device__ arrays do not fit into the memory of the GPU"
+                ) from error
             raise DeviceFault(Verdict.JUDGE_ERROR, f"the driver refused the compiled module: {error}") from error
         self._functions.clear()
 
