@@ -269,6 +269,14 @@ class Worker:
             return CaseResult(Verdict.CANCELLED, f"cancelled {when}", fatal=True)
         if reason == "time" and self._kernel_runs:
             figure = f" within {limit_s:g} s" if limit_s else ""
+            if self.kind == "cpu":
+                # A CPU device ends a kernel at its limit itself, and names the line; making its code has no such end.
+                what = "the kernel was not translated for the CPU, or did not end,"
+                allowed = (
+                    f"{limit_s:g} s and {self.limits.grace_s:g} s more" if limit_s else f"{self.limits.load_s:g} s"
+                )
+                advice = "functions of large headers are expanded in place; inline assembly or a GPU helps"
+                return CaseResult(Verdict.TIME_LIMIT, f"{what} within {allowed} {when}: {advice}", fatal=True)
             return CaseResult(Verdict.TIME_LIMIT, f"the kernel did not end{figure} and was killed {when}", fatal=True)
         if reason == "memory":
             return CaseResult(
