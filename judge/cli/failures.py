@@ -1,6 +1,5 @@
 """The process border of the command line: what an exception is to the user, and its exit code."""
 
-import os
 import re
 import sys
 import traceback
@@ -12,6 +11,7 @@ import typer
 from judge.cli.exits import Exit
 from judge.cli.output import remark, say_json
 from judge.cli.program import as_typed, program_name
+from judge.cli.streams import drop_results
 from judge.errors import JudgeError, SubmissionError
 from judge.worker.incidents import incident_folder, record_incident
 
@@ -30,7 +30,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone (`judge list | head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_results()
         return Exit.NOT_ACCEPTED
     json_wanted = _wants_json(arguments)
     if isinstance(error, typer.TyperException):

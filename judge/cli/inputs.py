@@ -23,7 +23,7 @@ def read_file(name: str) -> bytes:
     Raises UsageError when there is nothing that can be read.
     """
     if name == "-":
-        return sys.stdin.buffer.read(READ_LIMIT_BYTES)
+        return _read_standard_input()
     path = Path(name)
     try:
         status = path.stat()
@@ -84,6 +84,16 @@ def _from_header(data: bytes) -> tuple[int, str] | None:
         if found:
             return number, found.group(1)
     return None
+
+
+def _read_standard_input() -> bytes:
+    # None where the shell closed it.
+    if sys.stdin is None:
+        raise UsageError("Standard input is closed, so there is nothing to read. Give a .cu file, or pipe one in.")
+    try:
+        return sys.stdin.buffer.read(READ_LIMIT_BYTES)
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}.") from None
 
 
 def _files_in(folder: Path) -> str:

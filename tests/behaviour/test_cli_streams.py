@@ -1,0 +1,67 @@
+"""Standard streams that are closed, full or of a narrow encoding: the verdict stays, no incident is made of them."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from judge.cli.exits import Exit
+from tests.behaviour.cli_program import SCRIPT, environment, make_home
+from tests.behaviour.test_cli_judging import kernel
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = make_home(tmp_path_factory.mktemp("home"))
+    (home / "mine.cu").write_bytes(kernel())
+    return home
+
+
+def shell(home, words, **changes):
+    """Run the program through a shell, which redirects its streams."""
+    return subprocess.run(
+        ["bash", "-c", f"{shlex.quote(sys.executable)} {shlex.quote(str(SCRIPT))} {words}"],
+        cwd=home,
+        env=environment(home, **changes),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2>&- <&-"])
+def test_progress_that_nobody_sees_does_not_change_the_verdict(home, redirection):
+    ended = shell(home, f"test mine.cu --backend cpu --case three --format json {redirection}")
+    assert json.loads(ended.stdout)["verdict"] == "accepted"
+    assert ended.returncode == Exit.ACCEPTED
+
+
+def test_an_error_that_nobody_sees_keeps_its_exit_code(home):
+    for redirection in ("2>&-", "2>/dev/full"):
+        assert shell(home, f"test nowhere.cu {redirection}").returncode == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("list >/dev/full", "No space left on device"),
+        ("list --format json >/dev/full", "No space left on device"),
+        ("--help >/dev/full", "No space left on device"),
+        ("list >&-", "it is closed"),
+        ("list >&- <&-", "it is closed"),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_one_line_and_3(home, words, reason):
+    ended = shell(home, words)
+    assert ended.returncode == Exit.JUDGE_OR_MACHINE
+    assert ended.stderr.decode() == f"Error: The result cannot be written to standard output: {reason}.\n"
+    assert ended.stdout == b""
+
+
+def test_a_closed_standard_input_is_a_usage_error(home):
+    ended = shell(home, "test - <&-")
+    assert ended.returncode == Exit.USAGE
+    assert ended.stderr.decode().startswith("Error: Standard input is closed")
+    assert ended.stderr.count(b"\n") == 1
