@@ -13,6 +13,7 @@ from judge.cli.output import remark, say_json
 from judge.cli.program import as_typed, program_name
 from judge.cli.streams import drop_results
 from judge.errors import JudgeError, SubmissionError
+from judge.reports.style import inert, one_line
 from judge.worker.incidents import incident_folder, record_incident
 
 
@@ -35,7 +36,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     json_wanted = _wants_json(arguments)
     if isinstance(error, typer.TyperException):
         # Typer raises it for the command line only: an unknown command or option, a bad value.
-        return _tell(Exit.USAGE, "usage", _plain(error.format_message()), json_wanted, _usage_advice(error))
+        return _tell(Exit.USAGE, "usage", one_line(_plain(error.format_message())), json_wanted, _usage_advice(error))
     if isinstance(error, SubmissionError):
         place = "".join(f"{part}:" for part in (error.line, error.column) if part is not None)
         return _tell(Exit.COMPILE_ERROR, "submission", f"{place} {error}".strip(), json_wanted)
@@ -46,6 +47,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 def _tell(code: Exit, kind: str, message: str, json_wanted: bool, advice: str = "") -> int:
+    message = inert(message)
     if json_wanted:
         say_json({"schema_version": 1, "error": {"kind": kind, "message": message, "exit_code": int(code)}})
     remark(f"Error: {as_typed(message)}" + (f"\n{advice}" if advice else ""))

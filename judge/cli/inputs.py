@@ -1,6 +1,7 @@
 """Reading the file a user names, and finding out which problem it is for."""
 
 import difflib
+import os
 import re
 import stat
 import sys
@@ -9,12 +10,21 @@ from pathlib import Path
 from judge.catalogue import find_problems, unknown_problem_message
 from judge.cli.program import program_name
 from judge.errors import UsageError
+from judge.reports.style import one_line
 
 READ_LIMIT_BYTES = 64 << 20
 """Larger files are not even read; the submission's own, much smaller limit is checked by its reader."""
 
 HEADER_LINES = 50
 _HEADER = re.compile(r"^\s*(?://|/?\*+)\s*problem:\s*(\S+)", re.IGNORECASE)
+
+
+def shown_name(name: str) -> str:
+    """The name of a file as reports and messages show it: one line of valid Unicode that no terminal obeys.
+
+    Bytes that are not UTF-8, which Python keeps as lone surrogates, become escapes such as \\xff.
+    """
+    return one_line(os.fsencode(name).decode("utf-8", errors="backslashreplace"))
 
 
 def read_file(name: str) -> bytes:
@@ -25,22 +35,23 @@ def read_file(name: str) -> bytes:
     if name == "-":
         return _read_standard_input()
     path = Path(name)
+    shown = shown_name(name)
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise UsageError(f"{name} is a folder. Give the .cu file in it{_files_in(path)}.")
+            raise UsageError(f"{shown} is a folder. Give the .cu file in it{_files_in(path)}.")
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{name} is no regular file. Give a .cu file, or - for standard input.")
+            raise UsageError(f"{shown} is no regular file. Give a .cu file, or - for standard input.")
         if status.st_size > READ_LIMIT_BYTES:
-            raise UsageError(f"{name} has {status.st_size >> 20} MiB, far more than any kernel. Give a .cu file.")
+            raise UsageError(f"{shown} has {status.st_size >> 20} MiB, far more than any kernel. Give a .cu file.")
         return path.read_bytes()
     except FileNotFoundError:
         raise UsageError(_missing(name, path)) from None
     except PermissionError:
-        raise UsageError(f"{name} cannot be read: permission denied.") from None
+        raise UsageError(f"{shown} cannot be read: permission denied.") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{name[:200]} cannot be read: {reason}.") from None
+        raise UsageError(f"{shown[:200]} cannot be read: {reason}.") from None
 
 
 def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
@@ -57,7 +68,7 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
     if header is not None:
         line, problem_id = header
         if problem_id not in known:
-            raise UsageError(f"{name}:{line}: {unknown_problem_message(problem_id, known)}")
+            raise UsageError(f"{shown_name(name)}:{line}: {unknown_problem_message(problem_id, known)}")
         return problem_id
     if name != "-":
         path = Path(name).resolve()
@@ -66,7 +77,7 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
             if candidate in known:
                 return candidate
     raise UsageError(
-        f"Which problem is {name} for? Add --problem ID, or put a line `// problem: ID` among its first "
+        f"Which problem is {shown_name(name)} for? Add --problem ID, or put a line `// problem: ID` among its first "
         f"{HEADER_LINES}. Known problems: {', '.join(known)}."
     )
 
@@ -98,7 +109,7 @@ def _read_standard_input() -> bytes:
 
 def _files_in(folder: Path) -> str:
     try:
-        names = sorted(p.name for p in folder.glob("*.cu"))
+        names = sorted(shown_name(p.name) for p in folder.glob("*.cu"))
     except OSError:
         return ""
     return f": {', '.join(names[:5])}" if names else ""
@@ -113,5 +124,6 @@ def _missing(name: str, path: Path) -> str:
     except OSError:
         around = []
     close = difflib.get_close_matches(path.name, around, n=1)
-    shown = name if len(name) <= 200 else name[:197] + "..."
-    return f"There is no file {shown}." + (f" Did you mean {path.parent / close[0]}?" if close else "")
+    shown = shown_name(name)
+    shown = shown if len(shown) <= 200 else shown[:197] + "..."
+    return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close[0]))}?" if close else "")

@@ -1,6 +1,7 @@
 """Standard streams that are closed, full or of a narrow encoding: the verdict stays, no incident is made of them."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -65,3 +66,25 @@ def test_a_closed_standard_input_is_a_usage_error(home):
     assert ended.returncode == Exit.USAGE
     assert ended.stderr.decode().startswith("Error: Standard input is closed")
     assert ended.stderr.count(b"\n") == 1
+
+
+def test_a_file_name_that_is_not_utf8_reaches_the_verdict_in_text_and_json(home):
+    (home / os.fsdecode(b"n\xffme.cu")).write_bytes(kernel())
+    command = r"test $'n\xffme.cu' --backend cpu --case three"
+    ended = shell(home, f"{command} --format json")
+    assert json.loads(ended.stdout)["submission"]["name"] == r"n\xffme.cu"
+    assert ended.returncode == Exit.ACCEPTED
+    assert shell(home, command).stdout.startswith(rb"ACCEPTED  scaled-add  n\xffme.cu")
+    counted = shell(home, r"stats $'n\xffme.cu' --case three --format json")
+    assert json.loads(counted.stdout)["submission"] == r"n\xffme.cu"
+
+
+def test_an_output_that_takes_only_ascii_gets_escapes(home):
+    (home / "mäße.cu").write_bytes(kernel())
+    ended = shell(home, "test mäße.cu --backend cpu --case three", PYTHONIOENCODING="ascii")
+    assert ended.stdout.startswith(rb"ACCEPTED  scaled-add  m\xe4\xdfe.cu")
+    (home / "problems" / "scaled-add" / "statement.md").write_text("# Größe\n", encoding="utf-8")
+    for encoding in ("ascii", "ascii:strict", "latin-1"):
+        ended = shell(home, "show scaled-add", PYTHONIOENCODING=encoding)
+        assert ended.returncode == Exit.ACCEPTED, ended.stderr
+        assert "Größe".encode(encoding.partition(":")[0], errors="backslashreplace") in ended.stdout

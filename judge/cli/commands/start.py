@@ -22,38 +22,38 @@ def start(
 ) -> None:
     """Write the starter of a problem to PROBLEM.cu."""
     from judge.catalogue import problem_folder
+    from judge.cli.inputs import shown_name
     from judge.cli.output import say
     from judge.cli.program import program_name
     from judge.errors import UsageError
-    from judge.reports.style import one_line
 
     text = (problem_folder(problem_id) / "starter.cu").read_text(encoding="utf-8")
     header = f"// problem: {problem_id}"
     if header not in text:
         text = f"{header}\n{text}"
     target = output or Path(f"{problem_id}.cu")
-    shown = one_line(str(target))
+    shown = shown_name(str(target))
     kept = ""
     try:
         if target.exists():
             if target.is_dir():
-                raise UsageError(f"{shown} is a folder. Name the file to write: --output {target / problem_id}.cu.")
+                raise UsageError(f"{shown} is a folder. Name the file to write: --output {shown}/{problem_id}.cu.")
             if not target.is_file():
                 raise UsageError(f"{shown} is no regular file. Name another one with --output.")
             backup = _free_backup(target)
             if not force:
                 raise UsageError(
                     f"{shown} exists already. Test it, or add --force to begin again "
-                    f"(it is kept as {one_line(str(backup))})."
+                    f"(it is kept as {shown_name(str(backup))})."
                 )
             target.replace(backup)
-            kept = f"The old file is now {one_line(str(backup))}.\n"
+            kept = f"The old file is now {shown_name(str(backup))}.\n"
         target.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{shown} cannot be written: {reason}. {kept}".strip()) from None
     name = program_name()
-    typed = one_line(shlex.quote(str(target)))
+    typed = shlex.quote(shown)
     say(f"{kept}Wrote {shown}. Read the task: {name} show {problem_id}\nThen:  {name} test {typed}")
 
 

@@ -1,5 +1,6 @@
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,42 @@ def test_the_problem_is_filled_into_what_the_reader_of_a_file_says(cli, pipeline
     empty = CompileReport(ok=False, errors=(CompileMessage(message="the file is empty. Begin: judge start PROBLEM"),))
     pipeline.answer = make_report(Verdict.COMPILE_ERROR, compile=empty, cases=())
     assert "judge start first-step" in cli("test", write("a.cu")).out
+
+
+HOSTILE_NAMES = {
+    os.fsdecode(b"n\xffme.cu"): "n\\xffme.cu",
+    "a\nACCEPTED.cu": "a\\nACCEPTED.cu",
+    "a\x1b[2J\u202e.cu": "a\\x1b[2J\\u202e.cu",
+    "mäße.cu": "mäße.cu",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_file_name_is_shown_as_one_line_that_nothing_obeys(cli, pipeline, name):
+    shown = HOSTILE_NAMES[name]
+    write(name)
+    assert cli("test", name).code == Exit.ACCEPTED
+    assert pipeline.calls[0][2] == shown
+    other = cli("test", name, "--problem", "second-step")
+    assert f"of {shown} names first-step" in other.err
+    write(name, "int x;")
+    for arguments in ((name,), (f"no-{name}",), (f"{name}/x",), (".",), (name, f"extra-{name}")):
+        told = cli("test", *arguments)
+        assert told.code == Exit.USAGE
+        assert told.out == ""
+        first, _, rest = told.err.partition("\n")
+        assert shown in first or "extra-" in first
+        assert not rest or rest.startswith("Try `judge")
+        assert name == shown or name not in told.err
+        answer = cli("test", *arguments, "--format", "json").out
+        message = json.loads(answer)["error"]["message"]
+        assert message.encode() == message.encode("utf-8", errors="ignore")
+        assert "\n" not in message
+
+
+def test_start_shows_a_hostile_name_as_one_line(cli):
+    for name, shown in HOSTILE_NAMES.items():
+        outcome = cli("start", "first-step", "--output", name)
+        assert f"Wrote {shown}. " in outcome.out
+        assert outcome.out.count("\n") == 2
+        assert f"Error: {shown} exists already." in cli("start", "first-step", "--output", name).err
