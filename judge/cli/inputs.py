@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from judge.catalogue import find_problems, unknown_problem_message
+from judge.catalogue import ENVIRONMENT_VARIABLE, find_problems, problems_folder, unknown_problem_message
 from judge.cli.program import program_name
 from judge.errors import UsageError
 from judge.reports.style import one_line
@@ -34,6 +34,8 @@ def read_file(name: str) -> bytes:
     """
     if name == "-":
         return _read_standard_input()
+    if not name:
+        raise UsageError("The name of the file is empty. Give a .cu file, or - for standard input.")
     path = Path(name)
     shown = shown_name(name)
     try:
@@ -54,12 +56,24 @@ def read_file(name: str) -> bytes:
         raise UsageError(f"{shown[:200]} cannot be read: {reason}.") from None
 
 
+def known_problems() -> list[str]:
+    """Ids of all problems, in the order to solve them; at least one.
+
+    Raises UsageError where the folder of problems holds none.
+    """
+    known = find_problems()
+    if not known:
+        advice = f"Correct or unset ${ENVIRONMENT_VARIABLE}" if os.environ.get(ENVIRONMENT_VARIABLE) else "Restore them"
+        raise UsageError(f"There are no problems in {shown_name(str(problems_folder()))}. {advice}.")
+    return known
+
+
 def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
     """Problem id of a submission: the flag, else a `// problem: ID` header line, else file or folder name.
 
     Raises UsageError when an id is unknown or nothing tells.
     """
-    known = find_problems()
+    known = known_problems()
     if flag is not None:
         if flag not in known:
             raise UsageError(unknown_problem_message(flag, known))
@@ -126,4 +140,6 @@ def _missing(name: str, path: Path) -> str:
     close = difflib.get_close_matches(path.name, around, n=1)
     shown = shown_name(name)
     shown = shown if len(shown) <= 200 else shown[:197] + "..."
+    if path.is_symlink():
+        return f"{shown} is a dangling link: {shown_name(os.readlink(path))}, where it leads, is not there."
     return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close[0]))}?" if close else "")

@@ -76,6 +76,16 @@ def test_start_writes_the_starter_with_its_header_and_never_overwrites(cli):
     assert Path("first-step.cu.bak").read_text() == "my work"
 
 
+@pytest.mark.parametrize("arguments", [(), ("list",), ("list", "--format", "json"), ("verify",), ("test", "a.cu")])
+def test_a_folder_without_problems_is_told_as_such(cli, monkeypatch, tmp_path, arguments):
+    Path("a.cu").write_text("int x;")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("JUDGE_PROBLEMS", str(tmp_path / "empty"))
+    outcome = cli(*arguments)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err == f"Error: There are no problems in {tmp_path}/empty. Correct or unset $JUDGE_PROBLEMS.\n"
+
+
 def test_start_never_writes_over_an_earlier_backup(cli):
     for number, work in enumerate(("first", "second", "third"), start=1):
         Path("a.cu").write_text(work)

@@ -96,6 +96,8 @@ def test_problem_comes_from_flag_header_file_or_folder(cli, pipeline, file, text
         (("folder",), "folder is a folder. Give the .cu file in it: inside.cu."),
         (("/dev/null",), "no regular file"),
         (("a\0b",), "cannot be read"),
+        (("",), "The name of the file is empty. Give a .cu file, or - for standard input."),
+        (("lost.cu",), "lost.cu is a dangling link: gone/far.cu, where it leads, is not there."),
         (("unclear.cu",), "Add --problem ID, or put a line `// problem: ID` among its first 50."),
         (("write.cu", "--problem", "frist-step"), "Did you mean first-step?"),
         (("typo.cu",), "typo.cu:2: No problem is called 'second-stop'. Did you mean second-step?"),
@@ -114,6 +116,7 @@ def test_usage_errors_say_what_to_do_and_end_with_2(cli, pipeline, arguments, wo
     write("folder/inside.cu")
     write("unclear.cu", "int x;")
     write("typo.cu", "int x;\n// problem: second-stop\n")
+    Path("lost.cu").symlink_to("gone/far.cu")
     outcome = cli("test", *arguments)
     assert outcome.code == Exit.USAGE
     assert words in outcome.err
