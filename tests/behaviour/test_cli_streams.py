@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -88,3 +89,38 @@ def test_an_output_that_takes_only_ascii_gets_escapes(home):
         ended = shell(home, "show scaled-add", PYTHONIOENCODING=encoding)
         assert ended.returncode == Exit.ACCEPTED, ended.stderr
         assert "Größe".encode(encoding.partition(":")[0], errors="backslashreplace") in ended.stdout
+
+
+def test_interrupt_of_a_running_case_is_one_json_value(home):
+    (home / "endless.cu").write_bytes(kernel(body="while (x[0] != 12345.f) out[i] = a;"))
+    command = [sys.executable, str(SCRIPT), "test", "endless.cu", "--backend", "cpu", "--format", "json"]
+    with subprocess.Popen(
+        command, cwd=home, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert b"compiled" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == Exit.INTERRUPTED
+    assert json.loads(out)["error"] == {"kind": "interrupted", "message": "Interrupted.", "exit_code": 130}
+
+
+@pytest.mark.parametrize("stop", ["KeyboardInterrupt", "ZeroDivisionError"])
+def test_what_fails_after_the_result_adds_no_second_json_value(home, stop):
+    code = (
+        "import sys, judge.cli.commands.test as command\n"
+        "from judge.cli.main import run\n"
+        f"def fail(*_, **__): raise {stop}\n"
+        "command._remember = fail\n"
+        "sys.argv = ['judge', *sys.argv[1:]]\n"
+        "run()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "test", "mine.cu", "--backend", "cpu", "--case", "three", "--format", "json"],
+        cwd=home,
+        env=environment(home, PYTHONPATH=str(SCRIPT.parents[1])),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert json.loads(ended.stdout)["verdict"] == "accepted"
+    assert ended.returncode == (Exit.INTERRUPTED if stop == "KeyboardInterrupt" else Exit.JUDGE_OR_MACHINE)

@@ -177,6 +177,15 @@ def test_interrupt_is_130_without_a_traceback(cli, pipeline):
     outcome = cli("test", write("a.cu"))
     assert outcome.code == Exit.INTERRUPTED
     assert outcome.err.strip() == "Interrupted."
+    assert outcome.out == ""
+
+
+def test_interrupt_is_one_json_value_where_json_is_wanted(cli, pipeline):
+    pipeline.answer = KeyboardInterrupt()
+    outcome = cli("test", write("a.cu"), "--format", "json")
+    assert outcome.code == Exit.INTERRUPTED
+    error = {"kind": "interrupted", "message": "Interrupted.", "exit_code": 130}
+    assert json.loads(outcome.out) == {"schema_version": 1, "error": error}
 
 
 def test_compile_error_shows_the_users_line(cli, pipeline):
