@@ -4,6 +4,7 @@ It only finds the environment that `make setup` made and continues there as the 
 Standard library only, since it runs before anything is installed.
 """
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -38,7 +39,10 @@ def main() -> None:
 
 
 def _explain() -> int:
-    sys.stderr.write(f"The judge is not set up yet. This one command does it:\n\n    make -C {ROOT} setup\n\n")
+    told = f"The judge is not set up yet. This one command does it:\n\n    make -C {ROOT} setup\n\n"
+    # Straight to the descriptor: what stays in a buffer that cannot be written changes the exit code.
+    with contextlib.suppress(OSError):
+        os.write(2, os.fsencode(told))
     return 3
 
 

@@ -1,6 +1,5 @@
 """The process border of the command line: what an exception is to the user, and its exit code."""
 
-import os
 import re
 import sys
 import traceback
@@ -12,7 +11,9 @@ import typer
 from judge.cli.exits import Exit
 from judge.cli.output import remark, say_json
 from judge.cli.program import as_typed, program_name
+from judge.cli.streams import drop_results, results_begun
 from judge.errors import JudgeError, SubmissionError
+from judge.reports.style import inert, one_line
 from judge.worker.incidents import incident_folder, record_incident
 
 
@@ -23,19 +24,21 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     """
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else Exit.JUDGE_OR_MACHINE
+    json_wanted = _wants_json(arguments)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
+        if json_wanted:
+            _say_json_error(Exit.INTERRUPTED, "interrupted", "Interrupted.")
         remark("\nInterrupted.")
         return Exit.INTERRUPTED
     if isinstance(error, typer.Exit):
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone (`judge list | head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_results()
         return Exit.NOT_ACCEPTED
-    json_wanted = _wants_json(arguments)
     if isinstance(error, typer.TyperException):
         # Typer raises it for the command line only: an unknown command or option, a bad value.
-        return _tell(Exit.USAGE, "usage", _plain(error.format_message()), json_wanted, _usage_advice(error))
+        return _tell(Exit.USAGE, "usage", one_line(_plain(error.format_message())), json_wanted, _usage_advice(error))
     if isinstance(error, SubmissionError):
         place = "".join(f"{part}:" for part in (error.line, error.column) if part is not None)
         return _tell(Exit.COMPILE_ERROR, "submission", f"{place} {error}".strip(), json_wanted)
@@ -46,10 +49,17 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 def _tell(code: Exit, kind: str, message: str, json_wanted: bool, advice: str = "") -> int:
+    message = inert(message)
     if json_wanted:
-        say_json({"schema_version": 1, "error": {"kind": kind, "message": message, "exit_code": int(code)}})
+        _say_json_error(code, kind, message)
     remark(f"Error: {as_typed(message)}" + (f"\n{advice}" if advice else ""))
     return code
+
+
+def _say_json_error(code: Exit, kind: str, message: str) -> None:
+    # After the result, or a part of it, a second value would make both unreadable.
+    if not results_begun():
+        say_json({"schema_version": 1, "error": {"kind": kind, "message": message, "exit_code": int(code)}})
 
 
 def _tell_incident(error: BaseException, arguments: Sequence[str], json_wanted: bool) -> int:

@@ -1,14 +1,16 @@
 """Reading the file a user names, and finding out which problem it is for."""
 
 import difflib
+import os
 import re
 import stat
 import sys
 from pathlib import Path
 
-from judge.catalogue import find_problems, unknown_problem_message
+from judge.catalogue import ENVIRONMENT_VARIABLE, find_problems, problems_folder, unknown_problem_message
 from judge.cli.program import program_name
 from judge.errors import UsageError
+from judge.reports.style import one_line
 
 READ_LIMIT_BYTES = 64 << 20
 """Larger files are not even read; the submission's own, much smaller limit is checked by its reader."""
@@ -17,30 +19,53 @@ HEADER_LINES = 50
 _HEADER = re.compile(r"^\s*(?://|/?\*+)\s*problem:\s*(\S+)", re.IGNORECASE)
 
 
+def shown_name(name: str) -> str:
+    """The name of a file as reports and messages show it: one line of valid Unicode that no terminal obeys.
+
+    Bytes that are not UTF-8, which Python keeps as lone surrogates, become escapes such as \\xff.
+    """
+    return one_line(os.fsencode(name).decode("utf-8", errors="backslashreplace"))
+
+
 def read_file(name: str) -> bytes:
     """The bytes of a submission; "-" is stdin.
 
     Raises UsageError when there is nothing that can be read.
     """
     if name == "-":
-        return sys.stdin.buffer.read(READ_LIMIT_BYTES)
+        return _read_standard_input()
+    if not name:
+        raise UsageError("The name of the file is empty. Give a .cu file, or - for standard input.")
     path = Path(name)
+    shown = shown_name(name)
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise UsageError(f"{name} is a folder. Give the .cu file in it{_files_in(path)}.")
+            raise UsageError(f"{shown} is a folder. Give the .cu file in it{_files_in(path)}.")
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{name} is no regular file. Give a .cu file, or - for standard input.")
+            raise UsageError(f"{shown} is no regular file. Give a .cu file, or - for standard input.")
         if status.st_size > READ_LIMIT_BYTES:
-            raise UsageError(f"{name} has {status.st_size >> 20} MiB, far more than any kernel. Give a .cu file.")
+            raise UsageError(f"{shown} has {status.st_size >> 20} MiB, far more than any kernel. Give a .cu file.")
         return path.read_bytes()
     except FileNotFoundError:
         raise UsageError(_missing(name, path)) from None
     except PermissionError:
-        raise UsageError(f"{name} cannot be read: permission denied.") from None
+        raise UsageError(f"{shown} cannot be read: permission denied.") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{name[:200]} cannot be read: {reason}.") from None
+        raise UsageError(f"{shown[:200]} cannot be read: {reason}.") from None
+
+
+def known_problems() -> list[str]:
+    """Ids of all problems, in the order to solve them; at least one.
+
+    Raises UsageError where the folder of problems holds none.
+    """
+    known = find_problems()
+    if not known:
+        advice = f"Correct or unset ${ENVIRONMENT_VARIABLE}" if os.environ.get(ENVIRONMENT_VARIABLE) else "Restore them"
+        raise UsageError(f"There are no problems in {shown_name(str(problems_folder()))}. {advice}.")
+    return known
 
 
 def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
@@ -48,7 +73,7 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
 
     Raises UsageError when an id is unknown or nothing tells.
     """
-    known = find_problems()
+    known = known_problems()
     if flag is not None:
         if flag not in known:
             raise UsageError(unknown_problem_message(flag, known))
@@ -57,7 +82,7 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
     if header is not None:
         line, problem_id = header
         if problem_id not in known:
-            raise UsageError(f"{name}:{line}: {unknown_problem_message(problem_id, known)}")
+            raise UsageError(f"{shown_name(name)}:{line}: {unknown_problem_message(problem_id, known)}")
         return problem_id
     if name != "-":
         path = Path(name).resolve()
@@ -66,7 +91,7 @@ def find_problem_of(name: str, data: bytes, flag: str | None) -> str:
             if candidate in known:
                 return candidate
     raise UsageError(
-        f"Which problem is {name} for? Add --problem ID, or put a line `// problem: ID` among its first "
+        f"Which problem is {shown_name(name)} for? Add --problem ID, or put a line `// problem: ID` among its first "
         f"{HEADER_LINES}. Known problems: {', '.join(known)}."
     )
 
@@ -86,9 +111,19 @@ def _from_header(data: bytes) -> tuple[int, str] | None:
     return None
 
 
+def _read_standard_input() -> bytes:
+    # None where the shell closed it.
+    if sys.stdin is None:
+        raise UsageError("Standard input is closed, so there is nothing to read. Give a .cu file, or pipe one in.")
+    try:
+        return sys.stdin.buffer.read(READ_LIMIT_BYTES)
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}.") from None
+
+
 def _files_in(folder: Path) -> str:
     try:
-        names = sorted(p.name for p in folder.glob("*.cu"))
+        names = sorted(shown_name(p.name) for p in folder.glob("*.cu"))
     except OSError:
         return ""
     return f": {', '.join(names[:5])}" if names else ""
@@ -103,5 +138,8 @@ def _missing(name: str, path: Path) -> str:
     except OSError:
         around = []
     close = difflib.get_close_matches(path.name, around, n=1)
-    shown = name if len(name) <= 200 else name[:197] + "..."
-    return f"There is no file {shown}." + (f" Did you mean {path.parent / close[0]}?" if close else "")
+    shown = shown_name(name)
+    shown = shown if len(shown) <= 200 else shown[:197] + "..."
+    if path.is_symlink():
+        return f"{shown} is a dangling link: {shown_name(os.readlink(path))}, where it leads, is not there."
+    return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close[0]))}?" if close else "")

@@ -26,6 +26,7 @@ from judge.cli.commands.verify import verify
 from judge.cli.exits import Exit
 from judge.cli.failures import report_failure
 from judge.cli.program import program_name
+from judge.cli.streams import prepare_streams
 
 app = typer.Typer(
     name="judge",
@@ -68,6 +69,7 @@ def main(
 def run() -> NoReturn:
     """Entry of the console script. Always ends the process with a code of judge.cli.exits."""
     arguments = sys.argv[1:]
+    prepare_streams()
     try:
         code = app(arguments, prog_name=program_name(), standalone_mode=False)
         if code == Exit.INTERRUPTED:

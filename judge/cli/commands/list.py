@@ -5,14 +5,15 @@ from judge.cli.output import Format, FormatOption, say, say_json
 
 def list_problems(format_: FormatOption = Format.TEXT) -> None:
     """List the problems in the order to solve them."""
-    from judge.catalogue import find_problems, load_problem
+    from judge.catalogue import load_problem
+    from judge.cli.inputs import known_problems
     from judge.cli.program import program_name
     from judge.cli.state import load_state
     from judge.reports.style import style_for
     from judge.reports.tables import Column, render_table
 
     accepted = load_state().accepted
-    problems = [load_problem(problem_id) for problem_id in find_problems()]
+    problems = [load_problem(problem_id) for problem_id in known_problems()]
     if format_ is Format.JSON:
         say_json(
             [

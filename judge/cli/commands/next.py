@@ -6,13 +6,14 @@ import typer
 
 
 def show_next() -> None:
-    from judge.catalogue import find_problems, load_problem
+    from judge.catalogue import load_problem
     from judge.cli.exits import Exit
+    from judge.cli.inputs import known_problems
     from judge.cli.output import say
     from judge.cli.program import program_name
     from judge.cli.state import load_state
 
-    known = find_problems()
+    known = known_problems()
     accepted = load_state().accepted
     unsolved = [problem_id for problem_id in known if problem_id not in accepted]
     name = program_name()

@@ -1,5 +1,8 @@
 """`judge start`: put the starter of a problem into the current folder."""
 
+import os
+import shlex
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +16,13 @@ def start(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write (default: PROBLEM.cu here).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite; the old file is kept as FILE.bak.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin again; the old file is kept as FILE.bak, FILE.bak2, ...")
+    ] = False,
 ) -> None:
     """Write the starter of a problem to PROBLEM.cu."""
     from judge.catalogue import problem_folder
+    from judge.cli.inputs import shown_name
     from judge.cli.output import say
     from judge.cli.program import program_name
     from judge.errors import UsageError
@@ -26,18 +32,32 @@ def start(
     if header not in text:
         text = f"{header}\n{text}"
     target = output or Path(f"{problem_id}.cu")
+    shown = shown_name(str(target))
     kept = ""
     try:
         if target.exists():
+            if target.is_dir():
+                raise UsageError(f"{shown} is a folder. Name the file to write: --output {shown}/{problem_id}.cu.")
+            if not target.is_file():
+                raise UsageError(f"{shown} is no regular file. Name another one with --output.")
+            backup = _free_backup(target)
             if not force:
                 raise UsageError(
-                    f"{target} exists already. Test it, or add --force to begin again (it is kept as {target}.bak)."
+                    f"{shown} exists already. Test it, or add --force to begin again "
+                    f"(it is kept as {shown_name(str(backup))})."
                 )
-            backup = target.with_name(target.name + ".bak")
             target.replace(backup)
-            kept = f"The old file is now {backup}.\n"
+            kept = f"The old file is now {shown_name(str(backup))}.\n"
         target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{shown} cannot be written: {reason}. {kept}".strip()) from None
     name = program_name()
-    say(f"{kept}Wrote {target}. Read the task: {name} show {problem_id}\nThen:  {name} test {target}")
+    typed = shlex.quote(shown)
+    say(f"{kept}Wrote {shown}. Read the task: {name} show {problem_id}\nThen:  {name} test {typed}")
+
+
+def _free_backup(target: Path) -> Path:
+    """FILE.bak, or the first of FILE.bak2, FILE.bak3, ... that is not there, not even as a dangling link."""
+    names = (target.with_name(f"{target.name}.bak{'' if number == 1 else number}") for number in count(1))
+    return next(path for path in names if not os.path.lexists(path))

@@ -24,7 +24,7 @@ def stats(
 ) -> None:
     """Count what a kernel does, and show the lines that waste most."""
     from judge.catalogue import load_problem
-    from judge.cli.inputs import find_problem_of, read_file
+    from judge.cli.inputs import find_problem_of, read_file, shown_name
 
     data = read_file(file)
     problem = load_problem(find_problem_of(file, data, problem_id))
@@ -37,7 +37,7 @@ def stats(
 
     sink = progress_sink(sys.stderr)
     try:
-        statistics = collect(problem, data, file, Choice(case, arch, seed), sink)
+        statistics = collect(problem, data, shown_name(file), Choice(case, arch, seed), sink)
     finally:
         sink.clear()
     if format_ is Format.JSON:

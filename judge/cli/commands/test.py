@@ -59,10 +59,11 @@ def judge_file(
     """Judge a kernel: compile it, run the cases, compare with float64."""
     from judge.catalogue import load_problem
     from judge.cli.exits import Exit
-    from judge.cli.inputs import find_problem_of, other_problem_of, read_file
+    from judge.cli.inputs import find_problem_of, other_problem_of, read_file, shown_name
     from judge.errors import UsageError
 
     data = read_file(file)
+    shown = shown_name(file)
     problem = load_problem(find_problem_of(file, data, problem_id))
     names = tuple(dict.fromkeys(case or ()))
     if names and cases is not Cases.ALL:
@@ -84,16 +85,15 @@ def judge_file(
     )
     other = other_problem_of(data, problem.id)
     if other is not None:
-        remark(f"note: line {other[0]} of {file} names {other[1]}; it is judged for {problem.id}, as --problem asks")
-    report = judge_submission(problem, data, file, options, progress_sink(sys.stderr))
+        remark(f"note: line {other[0]} of {shown} names {other[1]}; it is judged for {problem.id}, as --problem asks")
+    report = judge_submission(problem, data, shown, options, progress_sink(sys.stderr))
     planted = is_planted(problem.folder, data)
     if planted and report.verdict.exit_code == Exit.ACCEPTED:
         hint = "This is a model solution of the judge, so it does not count as solved. Your own: judge start PROBLEM"
         report = report.model_copy(update={"hint": hint})
     if other is not None and not report.compile.ok:
-        hint = (
-            f"Line {other[0]} names {other[1]}. Without --problem it is judged for that: judge test {shlex.quote(file)}"
-        )
+        again = f"judge test {shlex.quote(shown)}"
+        hint = f"Line {other[0]} names {other[1]}. Without --problem it is judged for that: {again}"
         report = report.model_copy(update={"hint": hint})
     _show(report, data, format_, verbose=verbose, brief=other is not None)
     whole = not names and cases is Cases.ALL and schedule is None

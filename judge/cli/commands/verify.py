@@ -26,12 +26,13 @@ def verify(
     """Prove that problems and their planted kernels are right."""
     import dataclasses
 
-    from judge.catalogue import find_problems, problem_folder
+    from judge.catalogue import problem_folder
     from judge.cli.exits import Exit
+    from judge.cli.inputs import known_problems
     from judge.cli.output import remark, say, say_json
     from judge.verification.selfcheck import Settings, verify
 
-    chosen = list(dict.fromkeys(problem_ids or find_problems()))
+    chosen = list(dict.fromkeys(problem_ids or known_problems()))
     for problem_id in chosen:
         problem_folder(problem_id)
     if not chosen:

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -73,6 +74,38 @@ def test_start_writes_the_starter_with_its_header_and_never_overwrites(cli):
     assert "first-step.cu.bak" in refused.err
     assert cli("start", "first-step", "--force").out.startswith("The old file is now first-step.cu.bak.\n")
     assert Path("first-step.cu.bak").read_text() == "my work"
+
+
+@pytest.mark.parametrize("arguments", [(), ("list",), ("list", "--format", "json"), ("verify",), ("test", "a.cu")])
+def test_a_folder_without_problems_is_told_as_such(cli, monkeypatch, tmp_path, arguments):
+    Path("a.cu").write_text("int x;")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("JUDGE_PROBLEMS", str(tmp_path / "empty"))
+    outcome = cli(*arguments)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err == f"Error: There are no problems in {tmp_path}/empty. Correct or unset $JUDGE_PROBLEMS.\n"
+
+
+def test_start_never_writes_over_an_earlier_backup(cli):
+    for number, work in enumerate(("first", "second", "third"), start=1):
+        Path("a.cu").write_text(work)
+        backup = f"a.cu.bak{'' if number == 1 else number}"
+        assert f"kept as {backup})" in cli("start", "first-step", "--output", "a.cu").err
+        assert f"The old file is now {backup}.\n" in cli("start", "first-step", "--output", "a.cu", "--force").out
+    assert [Path(f"a.cu.bak{n}").read_text() for n in ("", "2", "3")] == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_start_moves_no_folder_and_no_pipe_out_of_the_way(cli, force):
+    Path("mine").mkdir()
+    refused = cli("start", "first-step", "--output", "mine", *force)
+    assert refused.code == Exit.USAGE
+    assert "mine is a folder. Name the file to write: --output mine/first-step.cu." in refused.err
+    assert list(Path().iterdir()) == [Path("mine")]
+    os.mkfifo("pipe")
+    refused = cli("start", "first-step", "--output", "pipe", *force)
+    assert refused.code == Exit.USAGE
+    assert "pipe is no regular file" in refused.err
 
 
 def test_start_where_nothing_can_be_written(cli):

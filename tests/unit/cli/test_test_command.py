@@ -1,5 +1,6 @@
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,8 @@ def test_problem_comes_from_flag_header_file_or_folder(cli, pipeline, file, text
         (("folder",), "folder is a folder. Give the .cu file in it: inside.cu."),
         (("/dev/null",), "no regular file"),
         (("a\0b",), "cannot be read"),
+        (("",), "The name of the file is empty. Give a .cu file, or - for standard input."),
+        (("lost.cu",), "lost.cu is a dangling link: gone/far.cu, where it leads, is not there."),
         (("unclear.cu",), "Add --problem ID, or put a line `// problem: ID` among its first 50."),
         (("write.cu", "--problem", "frist-step"), "Did you mean first-step?"),
         (("typo.cu",), "typo.cu:2: No problem is called 'second-stop'. Did you mean second-step?"),
@@ -113,6 +116,7 @@ def test_usage_errors_say_what_to_do_and_end_with_2(cli, pipeline, arguments, wo
     write("folder/inside.cu")
     write("unclear.cu", "int x;")
     write("typo.cu", "int x;\n// problem: second-stop\n")
+    Path("lost.cu").symlink_to("gone/far.cu")
     outcome = cli("test", *arguments)
     assert outcome.code == Exit.USAGE
     assert words in outcome.err
@@ -173,6 +177,15 @@ def test_interrupt_is_130_without_a_traceback(cli, pipeline):
     outcome = cli("test", write("a.cu"))
     assert outcome.code == Exit.INTERRUPTED
     assert outcome.err.strip() == "Interrupted."
+    assert outcome.out == ""
+
+
+def test_interrupt_is_one_json_value_where_json_is_wanted(cli, pipeline):
+    pipeline.answer = KeyboardInterrupt()
+    outcome = cli("test", write("a.cu"), "--format", "json")
+    assert outcome.code == Exit.INTERRUPTED
+    error = {"kind": "interrupted", "message": "Interrupted.", "exit_code": 130}
+    assert json.loads(outcome.out) == {"schema_version": 1, "error": error}
 
 
 def test_compile_error_shows_the_users_line(cli, pipeline):
@@ -220,3 +233,42 @@ def test_the_problem_is_filled_into_what_the_reader_of_a_file_says(cli, pipeline
     empty = CompileReport(ok=False, errors=(CompileMessage(message="the file is empty. Begin: judge start PROBLEM"),))
     pipeline.answer = make_report(Verdict.COMPILE_ERROR, compile=empty, cases=())
     assert "judge start first-step" in cli("test", write("a.cu")).out
+
+
+HOSTILE_NAMES = {
+    os.fsdecode(b"n\xffme.cu"): "n\\xffme.cu",
+    "a\nACCEPTED.cu": "a\\nACCEPTED.cu",
+    "a\x1b[2J\u202e.cu": "a\\x1b[2J\\u202e.cu",
+    "mäße.cu": "mäße.cu",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_file_name_is_shown_as_one_line_that_nothing_obeys(cli, pipeline, name):
+    shown = HOSTILE_NAMES[name]
+    write(name)
+    assert cli("test", name).code == Exit.ACCEPTED
+    assert pipeline.calls[0][2] == shown
+    other = cli("test", name, "--problem", "second-step")
+    assert f"of {shown} names first-step" in other.err
+    write(name, "int x;")
+    for arguments in ((name,), (f"no-{name}",), (f"{name}/x",), (".",), (name, f"extra-{name}")):
+        told = cli("test", *arguments)
+        assert told.code == Exit.USAGE
+        assert told.out == ""
+        first, _, rest = told.err.partition("\n")
+        assert shown in first or "extra-" in first
+        assert not rest or rest.startswith("Try `judge")
+        assert name == shown or name not in told.err
+        answer = cli("test", *arguments, "--format", "json").out
+        message = json.loads(answer)["error"]["message"]
+        assert message.encode() == message.encode("utf-8", errors="ignore")
+        assert "\n" not in message
+
+
+def test_start_shows_a_hostile_name_as_one_line(cli):
+    for name, shown in HOSTILE_NAMES.items():
+        outcome = cli("start", "first-step", "--output", name)
+        assert f"Wrote {shown}. " in outcome.out
+        assert outcome.out.count("\n") == 2
+        assert f"Error: {shown} exists already." in cli("start", "first-step", "--output", name).err
