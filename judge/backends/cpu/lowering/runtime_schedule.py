@@ -324,7 +324,6 @@ each:
   %wturn = phi i32 [ 0, %pass ], [ %w2, %skip ]
   %ran = phi i32 [ 0, %pass ], [ %ran2, %skip ]
   %alive = phi i32 [ 0, %pass ], [ %alive2, %skip ]
-  %waits = phi i32 [ 0, %pass ], [ %waits2, %skip ]
   %pwo = getelementptr i8, ptr %ctx, i64 {Ctx.WARP_ORDER}
   %worder = load ptr, ptr %pwo
   %wturn64 = zext i32 %wturn to i64
@@ -351,9 +350,6 @@ skip:
   %notdone = icmp ne i32 %now, {Status.DONE}
   %nz = zext i1 %notdone to i32
   %alive2 = or i32 %alive, %nz
-  %notready = icmp ne i32 %now, {Status.DONE}
-  %wz = zext i1 %notready to i32
-  %waits2 = or i32 %waits, %wz
   %w2 = add i32 %wturn, 1
   %more = icmp ult i32 %w2, %warps
   br i1 %more, label %each, label %passed
