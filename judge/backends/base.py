@@ -100,11 +100,16 @@ class Device(Protocol):
 
     properties: DeviceProperties
 
-    def load(self, image: bytes, source: str) -> None:
+    def load(self, image: bytes, source: str, prepared: bytes = b"") -> None:
         """Load a module (PTX text for the CPU, a cubin for a GPU); the source text serves diagnoses.
 
+        prepared: what made_code() gave when another process loaded the same image.
         Raises DeviceFault with "compile_error" when the image uses what the device does not have.
         """
+        ...
+
+    def made_code(self) -> bytes:
+        """Machine code made since the last call, worth keeping for the next process; empty where none was."""
         ...
 
     def attributes(self, kernel: str) -> KernelAttributes:

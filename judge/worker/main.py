@@ -36,12 +36,15 @@ def set_limits(kind: str = "cpu") -> None:
     apply_limits(ProcessLimits(file_bytes=None if kind == "cuda" else 0, open_files=MAX_OPEN_FILES))
 
 
-def open_device(kind: str, ordinal: int) -> Device:
-    """The device, warm. Raises MachineError when the machine does not have it."""
+def open_device(kind: str, ordinal: int, prepared: bytes = b"") -> Device:
+    """The device, warm. Raises MachineError when the machine does not have it.
+
+    prepared: code that the CPU device made in an earlier process.
+    """
     if kind == "cpu":
         from judge.backends.cpu.device import CpuDevice
 
-        cpu: Device = CpuDevice()
+        cpu: Device = CpuDevice(prepared=prepared)
         return cpu
     from judge.backends.cuda.device import CudaDevice
 
@@ -61,7 +64,7 @@ def seal(kind: str) -> Confinement:
 def serve(device: Device, channel: socket.socket, confinement: Confinement) -> None:
     """Answer frames until the supervisor closes the channel or a fault makes the device useless."""
     reader = FrameReader(channel, UNLIMITED_BLOBS)
-    send_all(channel, encode(hello_frame(device.properties, confinement)))
+    send_all(channel, encode(hello_frame(device.properties, confinement), _made(device)))
     while True:
         try:
             frame = receive(reader)
@@ -75,7 +78,7 @@ def _answer(device: Device, channel: socket.socket, frame: Frame) -> bool:
     """Answer one frame; False when the device can do nothing more."""
     kind = frame.header["type"]
     if kind == "load":
-        send_all(channel, encode(_load(device, frame)))
+        send_all(channel, encode(*_load(device, frame)))
         return True
     if kind == "case":
 
@@ -88,13 +91,25 @@ def _answer(device: Device, channel: socket.socket, frame: Frame) -> bool:
     raise WireError(f"no message is called {kind!r}")
 
 
-def _load(device: Device, frame: Frame) -> dict[str, Any]:
-    module = parse_load(frame)
+def _load(device: Device, frame: Frame) -> tuple[dict[str, Any], list[bytes]]:
+    module, prepared = parse_load(frame)
     try:
-        device.load(module.image, module.source)
+        device.load(module.image, module.source, prepared)
     except DeviceFault as fault:
-        return fault_header(fault.verdict, str(fault), fault.diagnoses)
-    return {"type": "loaded"}
+        return fault_header(fault.verdict, str(fault), fault.diagnoses), []
+    return {"type": "loaded"}, _made(device)
+
+
+def _made(device: Device) -> list[bytes]:
+    """The code of a device as the blobs of a frame; made before any of it has run, and so as trusted as its source."""
+    code = device.made_code()
+    return [code] if code else []
+
+
+def _read_all(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        return file.read()
 
 
 def main(arguments: list[str]) -> int:
@@ -102,8 +117,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--device", choices=("cpu", "cuda"), required=True)
     parser.add_argument("--ordinal", type=int, default=0)
     parser.add_argument("--channel", type=int, required=True)
+    parser.add_argument("--prepared", type=int, help="descriptor of a file with code the CPU device made before")
     options = parser.parse_args(arguments)
     die_with_supervisor()
+    prepared = b"" if options.prepared is None else _read_all(options.prepared)
     close_inherited(options.channel)
     set_limits(options.device)
     channel = socket.socket(fileno=options.channel)
@@ -114,7 +131,7 @@ def main(arguments: list[str]) -> int:
             # Before the driver is asked for anything: it ties what it gives out to the user who asked.
             drop_root(keep_proc=True)
             die_with_supervisor()
-        device = open_device(options.device, options.ordinal)
+        device = open_device(options.device, options.ordinal, prepared)
     except (MachineError, PrivilegeError) as error:
         sys.stderr.write(f"{error}\n")
         return MachineError.exit_code

@@ -1,7 +1,7 @@
 """What supervisor and worker say to each other, and how it is laid into frames.
 
     worker -> supervisor   hello {device properties}       once, when the device is warm
-    supervisor -> worker   load {image, source, kernels}   answered by loaded or fault
+    supervisor -> worker   load {image, source, kernels, prepared code}   answered by loaded or fault
     supervisor -> worker   case {request, inputs}          answered by stage..., result {outputs}
 
 Expected values never go this way. A reply is parsed as hostile input: types, enum values and the
@@ -204,14 +204,23 @@ def parse_hello(frame: Frame) -> tuple[DeviceProperties, Confinement]:
     return properties, Confinement(hello.isolation, hello.reasons)
 
 
-def load_frame(image: ModuleImage) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+def load_frame(image: ModuleImage, prepared: bytes = b"") -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    """prepared: machine code that another worker made of the same image."""
     header = {"type": "load", "kernels": dict(image.kernels)}
-    return header, [image.image, image.source.encode()]
+    return header, [image.image, image.source.encode(), prepared]
 
 
-def parse_load(frame: Frame) -> ModuleImage:
-    image, source = frame.blobs
-    return ModuleImage(bytes(image), bytes(source).decode(), frame.header["kernels"])
+def parse_load(frame: Frame) -> tuple[ModuleImage, bytes]:
+    """The module, and the machine code prepared for it."""
+    image, source, prepared = frame.blobs
+    return ModuleImage(bytes(image), bytes(source).decode(), frame.header["kernels"]), bytes(prepared)
+
+
+def made_code(frame: Frame) -> bytes:
+    """The machine code that came with a hello or loaded frame; empty where nothing new was made."""
+    if len(frame.blobs) > 1:
+        raise WireError("a worker sends the machine code it made as one blob")
+    return bytes(frame.blobs[0]) if frame.blobs else b""
 
 
 def fault_header(verdict: str, message: str, diagnoses: tuple[Diagnosis, ...]) -> dict[str, Any]:

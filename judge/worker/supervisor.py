@@ -7,6 +7,7 @@ whatever the process says or prints, only a valid frame within its time is an an
 Where bubblewrap works the process has namespaces of its own, see sandbox/.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -16,15 +17,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
+from judge.compiler.cache import DiskCache
 from judge.errors import MachineError
 from judge.sandbox.process import BoxedProcess
 from judge.sandbox.view import PACKAGE_ROOT, View, gpu_view, plain_view
 from judge.verdict import Verdict
 from judge.worker.incidents import record_incident
 from judge.worker.logs import LogDrain
+from judge.worker.machine_code import MAX_CODE_BYTES, MachineCodeStore
 from judge.worker.messages import (
     STAGES,
     CaseRequest,
@@ -32,6 +35,7 @@ from judge.worker.messages import (
     Isolation,
     case_frame,
     load_frame,
+    made_code,
     parse_fault,
     parse_hello,
     parse_result,
@@ -87,10 +91,16 @@ class WorkerFault(DeviceFault):
 
 
 class Worker:
-    """One worker process, started at once; `ready()` waits until its device is warm."""
+    """One worker process, started at once; `ready()` waits until its device is warm.
 
-    def __init__(self, kind: Kind, *, ordinal: int = 0, limits: Limits | None = None) -> None:
+    cache: where machine code is kept that the next worker need not make again; the user's own by default.
+    """
+
+    def __init__(
+        self, kind: Kind, *, ordinal: int = 0, limits: Limits | None = None, cache: DiskCache | None = None
+    ) -> None:
         self.kind = kind
+        self._code = MachineCodeStore(cache)
         self.limits = limits or LIMITS[kind]
         self._ordinal = ordinal
         self._properties: DeviceProperties | None = None
@@ -103,18 +113,23 @@ class Worker:
         view = _view(self.kind, self._ordinal)
         command = _command(self.kind, view.ordinal)
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, contextlib.ExitStack() as open_files:
+            passed = [theirs.fileno()]
+            command += ["--channel", str(passed[0])]
+            if self.kind == "cpu" and (prepared := self._code.runtime()):
+                passed.append(open_files.enter_context(_in_memory(prepared)).fileno())
+                command += ["--prepared", str(passed[1])]
             self._process = BoxedProcess(
-                [*command, "--channel", str(theirs.fileno())],
+                command,
                 view,
                 _environment(),
-                (theirs.fileno(),),
+                tuple(passed),
                 self.limits.memory_bytes,
                 unboxed=_UNBOXED.get(self.kind, ""),
             )
         ours.setblocking(False)
         self._channel = ours
-        self._reader = FrameReader(ours, 0)
+        self._reader = FrameReader(ours, MAX_CODE_BYTES)
         self._log = LogDrain(self._process.stdout)
         self._started = time.monotonic()
         self._kernel_runs = False
@@ -138,6 +153,7 @@ class Worker:
             try:
                 frame = self._receive(self._started + self.limits.start_s)
                 self._properties, confinement = parse_hello(frame)
+                self._code.keep_runtime(made_code(frame))
                 self.isolation, self.isolation_reasons = confinement.level, confinement.reasons
             except (_Lost, WireError) as error:
                 self.close()
@@ -168,9 +184,12 @@ class Worker:
         self.ready()
         self._kernel_runs = True
         try:
-            self._send(*load_frame(image), deadline=time.monotonic() + self.limits.load_s)
+            prepared = self._code.of_module(image.image) if self.kind == "cpu" else b""
+            self._send(*load_frame(image, prepared), deadline=time.monotonic() + self.limits.load_s)
+            self._reader.blob_cap = MAX_CODE_BYTES
             frame = self._receive(time.monotonic() + self.limits.load_s)
             if frame.header["type"] == "loaded":
+                self._code.keep_module(image.image, made_code(frame))
                 return
             verdict, message, diagnoses = parse_fault(frame)
         except (_Lost, WireError) as error:
@@ -327,6 +346,14 @@ def _describe_end(reason: str, code: int | None, error: Exception) -> str:
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     return f"ended by itself (exit code {code})"
+
+
+def _in_memory(data: bytes) -> BinaryIO:
+    """A file without a name that holds `data`, which a process in a box can read where no path leads."""
+    file = os.fdopen(os.memfd_create("judge-code"), "w+b")
+    file.write(data)
+    file.flush()
+    return file
 
 
 def _command(kind: Kind, ordinal: int) -> list[str]:

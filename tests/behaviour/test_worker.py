@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from judge.backends.base import DeviceFault, ModuleImage
+from judge.compiler.cache import DiskCache
 from judge.errors import MachineError
 from judge.problem import Role
 from judge.sandbox import process
@@ -51,7 +52,7 @@ def start(monkeypatch, boxes):
 
     def begin(name="serving", limits=LIMITS):
         monkeypatch.setattr(supervisor, "_command", lambda kind, ordinal: [sys.executable, str(STAND_IN), name])
-        worker = Worker("cpu", limits=limits)
+        worker = Worker("cpu", limits=limits, cache=DiskCache(None))
         started.append(worker)
         return worker
 
@@ -277,3 +278,45 @@ def test_a_sealed_worker_reaches_no_file_program_or_network_and_still_talks():
         [sys.executable, "-c", SEALED], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
     )
     assert done.stdout.split("\n") == ["restricted", "2", "2", "2", "1", "still talking", ""]
+
+
+PTX = b"""
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry nothing()
+{
+    ret;
+}
+"""
+
+
+class Watched(DiskCache):
+    """A cache that tells how often something was found and stored."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.found = self.stored = 0
+
+    def read(self, key):
+        data = super().read(key)
+        self.found += data is not None
+        return data
+
+    def write(self, key, data):
+        self.stored += 1
+        super().write(key, data)
+
+
+def test_machine_code_of_one_worker_serves_the_next_ones(boxes, tmp_path):
+    cache = Watched(tmp_path / "cache")
+    image = ModuleImage(PTX, "", {})
+    for found, stored in ((0, 2), (2, 2)):
+        with Worker("cpu", cache=cache) as worker:
+            worker.load(image)
+        assert (cache.found, cache.stored) == (found, stored)  # of the device itself, and of the module
+    for path in (tmp_path / "cache").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    with Worker("cpu", cache=cache) as worker:
+        worker.load(image)
+    assert (cache.found, cache.stored) == (2, 4)  # damaged entries are none

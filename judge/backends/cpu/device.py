@@ -17,7 +17,7 @@ from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
 from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
 from judge.backends.cpu.figures import launch_counters
 from judge.backends.cpu.interpreter import initial_block
-from judge.backends.cpu.lowering.jit import engine, host_features
+from judge.backends.cpu.lowering.jit import engine, host_features, start_engine
 from judge.backends.cpu.lowering.layout import CtaShape
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
@@ -39,15 +39,16 @@ class CpuDevice:
     """One device of a worker process.
 
     threads: 0 for one a core. watch: find races and uninitialised reads. jit: False runs the reference
-    interpreter; None decides by the machine.
+    interpreter; None decides by the machine. prepared: what made_code() gave in an earlier process.
     """
 
-    def __init__(self, threads: int = 0, *, watch: bool = True, jit: bool | None = None) -> None:
+    def __init__(self, threads: int = 0, *, watch: bool = True, jit: bool | None = None, prepared: bytes = b"") -> None:
         machine = platform.machine()
         if jit is None:
             jit = machine in JIT_MACHINES
+        self._jit = jit
         if jit:
-            engine()
+            start_engine(prepared)
         self.properties = DeviceProperties(
             kind="cpu",
             name=f"PTX on {host_features().cpu} ({machine})" if jit else f"PTX interpreted ({machine}), slow",
@@ -66,8 +67,10 @@ class CpuDevice:
             raise KeyError("no module is loaded")
         return self._module
 
-    def load(self, image: bytes, source: str) -> None:
-        """Load PTX text. Raises DeviceFault "compile_error" for what is not PTX or needs a GPU."""
+    def load(self, image: bytes, source: str, prepared: bytes = b"") -> None:
+        """Load PTX text and make its code. Raises DeviceFault "compile_error" for what is not PTX or needs a GPU."""
+        if self._jit:
+            engine().code.offer(prepared)
         try:
             module = load(image.decode("utf-8", "replace"))
         except PtxError as error:
@@ -75,13 +78,16 @@ class CpuDevice:
             raise DeviceFault("compile_error", f"{place}{error}") from error
         for name in module.kernels:
             try:
-                self.executor.lower(module, name, shape=self._expected_shape(name))
+                self.executor.prepare(module, name, shape=self._expected_shape(name))
             except NotEmulatedError as error:
                 place = f"line {error.location.line}: " if error.location is not None else ""
                 raise DeviceFault("compile_error", f"{place}not emulated: {error}, needs a GPU") from error
         self._module = module
         self._source = source
         self.release_all()
+
+    def made_code(self) -> bytes:
+        return engine().code.pack() if self._jit else b""
 
     @staticmethod
     def _expected_shape(kernel: str) -> CtaShape:

@@ -83,7 +83,7 @@ class _Compiled:
 
 
 class JitExecutor:
-    """Compiles kernels on their first launch and keeps them.
+    """Compiles kernels at the latest on their first launch and keeps them.
 
     threads: 0 for one a core. watch: find races and uninitialised reads, next to bounds and alignment.
     """
@@ -120,6 +120,10 @@ class JitExecutor:
                 patterns=patterns,
             )
         return self._lowered[key]
+
+    def prepare(self, module: ir.Module, name: str, *, shape: CtaShape) -> None:
+        """Make the code of a kernel ahead of its launch with CTAs of this shape. Raises NotEmulatedError."""
+        self._compile(module, self.kernel(module, name), shape, False, LaunchResult())
 
     def run(
         self,

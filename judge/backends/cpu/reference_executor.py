@@ -21,7 +21,7 @@ class ReferenceExecutor:
     def kernel(self, module: ir.Module, name: str) -> ir.Kernel:
         return module.kernels[name]
 
-    def lower(self, module: ir.Module, name: str, *, shape: CtaShape) -> None:
+    def prepare(self, module: ir.Module, name: str, *, shape: CtaShape) -> None:
         """Nothing is made ahead of the launch."""
 
     def run(

@@ -88,7 +88,7 @@ class CudaDevice:
         self._sweeper.sweep()
         self._runtime.deviceSynchronize()
 
-    def load(self, image: bytes, source: str) -> None:
+    def load(self, image: bytes, source: str, prepared: bytes = b"") -> None:
         try:
             self._module = self._driver.moduleLoadData(image)
         except self._errors as error:
@@ -98,6 +98,9 @@ class CudaDevice:
                 ) from error
             raise DeviceFault(Verdict.JUDGE_ERROR, f"the driver refused the compiled module: {error}") from error
         self._functions.clear()
+
+    def made_code(self) -> bytes:
+        return b""
 
     def _function(self, kernel: str) -> int:
         if kernel not in self._functions:

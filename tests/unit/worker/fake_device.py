@@ -35,11 +35,19 @@ class FakeDevice:
         self.launched: list[Launch] = []
         self.next_address = 1 << 20
         self.loaded: tuple[bytes, str] | None = None
+        self.prepared = b""
+        self.code = b""
 
-    def load(self, image: bytes, source: str) -> None:
+    def load(self, image: bytes, source: str, prepared: bytes = b"") -> None:
         if self.load_fault is not None:
             raise self.load_fault
         self.loaded = (image, source)
+        self.prepared = prepared
+        self.code = b"" if prepared else b"machine code of " + image
+
+    def made_code(self) -> bytes:
+        code, self.code = self.code, b""
+        return code
 
     def attributes(self, kernel: str) -> KernelAttributes:
         if kernel not in self.kernels:

@@ -31,6 +31,7 @@ from judge.worker.messages import (
     fault_header,
     hello_frame,
     load_frame,
+    made_code,
     parse_case,
     parse_fault,
     parse_hello,
@@ -143,7 +144,8 @@ def test_hello_load_and_fault_come_back_equal():
     confinement = Confinement("restricted", ("there is no box", "another reason"))
     assert parse_hello(over_the_wire(hello_frame(properties, confinement))) == (properties, confinement)
     image = ModuleImage(b"\0ptx", "// \N{GREEK SMALL LETTER ALPHA}", {"k<1>": "_Z1k"})
-    assert parse_load(over_the_wire(*load_frame(image))) == image
+    assert parse_load(over_the_wire(*load_frame(image))) == (image, b"")
+    assert parse_load(over_the_wire(*load_frame(image, b"\x7fELF"))) == (image, b"\x7fELF")
     diagnoses = (Diagnosis(kind=DiagnosisKind.TRAP, message="t", line=3),)
     header = fault_header("compile_error", "not emulated", diagnoses)
     assert parse_fault(over_the_wire(header)) == (Verdict.COMPILE_ERROR, "not emulated", diagnoses)
@@ -153,3 +155,10 @@ def test_hello_load_and_fault_come_back_equal():
 def test_a_bad_hello_is_refused(body):
     with pytest.raises(WireError):
         parse_hello(over_the_wire({"type": "hello", "body": body}))
+
+
+def test_made_code_is_one_blob_or_none():
+    assert made_code(over_the_wire({"type": "loaded"})) == b""
+    assert made_code(over_the_wire({"type": "loaded"}, [b"code"])) == b"code"
+    with pytest.raises(WireError, match="one blob"):
+        made_code(over_the_wire({"type": "loaded"}, [b"code", b"more"]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Operand, Register, Special, Symbol
 from judge.backends.cpu.lowering.layout import QUIET_SITE, STRONG_SITE, CtaShape, Ctx, State
+from judge.backends.cpu.lowering.runtime_lanes import table_entry
 from judge.backends.cpu.lowering.uniformity import Uniformity
 from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, float_elem, int_elem, vtype
 from judge.backends.cpu.refusal import NotEmulatedError
@@ -92,6 +93,8 @@ class Lowering:
         """Number of the instruction being lowered: the site of its events."""
         self.functions: dict[str, str] = {}
         """Helper functions of the module by name, each emitted once."""
+        self.tables: dict[str, str] = {}
+        """Names of constant tables of registers, by their entries."""
         self.whole_warp = False
         """All live lanes run this code: the others have exited and may be overwritten."""
         self.scratch_bytes = 0
@@ -114,6 +117,17 @@ class Lowering:
         if self.whole_warp and index in self.registers.scalars:
             return self.registers.scalars[index]
         return self.registers.vectors.get(index)
+
+    def call_on_registers(self, result: str, name: str, registers: list[int]) -> str:
+        """Call judge_meet or judge_spread on registers that have a scalar and a vector; the result's name."""
+        entries = [
+            table_entry(self.registers.vectors[r].offset, place.offset, place.elem)
+            for r in registers
+            for place in [self.registers.scalars[r]]
+        ]
+        values = ", ".join(f"i64 {entry}" for entry in entries)
+        table = self.tables.setdefault(values, f"@registers_{len(self.tables)}")
+        return self.b.call(result, name, "ptr %st", f"ptr {table}", f"i32 {len(entries)}")
 
     # operands -----------------------------------------------------------------------------
 

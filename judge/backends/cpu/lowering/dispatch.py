@@ -6,7 +6,7 @@ from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.flow import Block, makes_wait
 from judge.backends.cpu.lowering.layout import PC_EXITED, PC_TOGETHER, PC_WARP_WAIT, State, Status
 from judge.backends.cpu.lowering.uniformity import Uniformity
-from judge.backends.cpu.lowering.values import BITS, Builder, Value, const_int, int_elem
+from judge.backends.cpu.lowering.values import Builder, Value, const_int
 
 
 def state_store(b: Builder, field: State, text: str) -> None:
@@ -56,6 +56,7 @@ class Dispatcher:
         places = [f"i32 {b_.number}, label %at_{b_.number}" for b_ in self.parting]
         places += [f"i32 {number | PC_TOGETHER}, label %t_{number}" for number in sorted(self.resumed)]
         b.emit(f"switch i32 %chosen, label %idle [ {' '.join(places)} ]")
+        self._share()
         b.label("idle")
         b.emit(f"%warp_bit = and i32 %chosen, {PC_WARP_WAIT}")
         b.emit("%has_warp_bit = icmp ne i32 %warp_bit, 0")
@@ -75,6 +76,19 @@ class Dispatcher:
                 self._rejoin(block)
             else:
                 b.emit(f"br label %a_{block.number}")
+
+    def _share(self) -> None:
+        """Where a group that parted or must wait goes on: at the next choice, unless the warp has had its share."""
+        b = self.b
+        b.label("share")
+        pointer = b.offset("%st", State.FUEL)
+        left = b.binary("sub", b.load(pointer, "i64"), const_int(1, "i64"))
+        b.store(pointer, left)
+        spent = b.icmp("slt", left, const_int(0, "i64"))
+        b.emit(f"br i1 {spent.text}, label %had_its_share, label %dispatch")
+        b.label("had_its_share")
+        state_store(b, State.ROTATE32, "0")
+        b.emit(f"ret i32 {Status.YIELD}")
 
     def _follows_barrier(self, block: Block) -> bool:
         return block.start > 0 and makes_wait(self.kernel.instructions[block.start - 1])
@@ -117,36 +131,8 @@ class Dispatcher:
         b.emit(f"br i1 {everyone.text}, label %meet_{number}, label %a_{number}")
         b.label(f"meet_{number}")
         uniform = [r for r in sorted(self.registers.scalars) if block.live_in >> r & 1]
-        first = b.assign(f"call i32 @llvm.cttz.i32(i32 {live.text}, i1 true)", "i32")
-        first64 = b.resize(first, "i64")
-        agreed: Value | None = None
-        scalars = []
-        for register in uniform:
-            value, same = self._agreement(register, live, first, first64)
-            scalars.append((register, value))
-            agreed = same if agreed is None else b.binary("and", agreed, same)
-        if agreed is None:
+        if not uniform:
             b.emit(f"br label %t_{number}")
             return
-        b.emit(f"br i1 {agreed.text}, label %agreed_{number}, label %a_{number}")
-        b.label(f"agreed_{number}")
-        for register, value in scalars:
-            b.store(b.offset("%st", self.registers.scalars[register].offset), value)
-        b.emit(f"br label %t_{number}")
-
-    def _agreement(self, register: int, live: Value, first: Value, first64: Value) -> tuple[Value, Value]:
-        """(the first live lane's value as stored, whether all live lanes have it)."""
-        b = self.b
-        place = self.registers.vectors[register]
-        pointer = b.offset("%st", place.offset)
-        if place.elem == "i1":
-            bits = b.binary("and", b.load(pointer, "i32"), live)
-            none = b.icmp("eq", bits, const_int(0, "i32"))
-            every = b.icmp("eq", bits, live)
-            return b.resize(every, "i8"), b.binary("or", none, every)
-        size = BITS[place.elem] // 8
-        elem = int_elem(BITS[place.elem])
-        lane = b.load(b.offset(pointer, b.binary("mul", first64, const_int(size, "i64"))), elem)
-        equal = b.icmp("eq", b.load(pointer, elem, True, align=64), lane)
-        bits = b.assign(f"bitcast <32 x i1> {equal.text} to i32", "i32")
-        return lane, b.icmp("eq", b.binary("and", bits, live), live)
+        agreed = self.lw.call_on_registers("i1", "judge_meet", uniform)
+        b.emit(f"br i1 {agreed}, label %t_{number}, label %a_{number}")

@@ -1,15 +1,19 @@
 """LLVM text to machine code: no pass pipeline, codegen level 1, the host's own features.
 
-Explicit vectors need no optimiser (an O2 pipeline cost ten times the compile for no speed); the
-runtime module is compiled once a process, each kernel when it is first launched.
+Explicit vectors need no optimiser (an O2 pipeline cost ten times the compile for no speed). Machine
+code is a function of the text, the processor and LLVM, so what one process made serves the next.
 """
 
 import ctypes
+import hashlib
 import re
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from judge.backends.cpu.lowering import runtime
@@ -42,30 +46,101 @@ def _target_machine() -> Any:
     return target.create_target_machine(cpu=host.cpu, features=host.features, opt=1, jit=True, codemodel="jitdefault")
 
 
-class Engine:
-    """The runtime and the kernels compiled in this process; engines live as long as the process."""
+class MachineCode:
+    """Object files by what they were made from, and those of them that were not known before.
+
+    They travel between processes packed into one string of bytes; one that is damaged or comes from
+    another processor or LLVM matches nothing and costs only its time.
+    """
 
     def __init__(self) -> None:
-        module = llvm.parse_assembly(_with_attributes(runtime.text()))
-        self._engine = llvm.create_mcjit_compiler(module, _target_machine())
-        self._engine.finalize_object()
+        self._known: dict[bytes, bytes] = {}
+        self._used: list[bytes] = []
+        self._made = False
+
+    def offer(self, packed: bytes) -> None:
+        """Take what pack() gave in another process."""
+        self._known.update(_unpacked(packed))
+
+    def pack(self) -> bytes:
+        """All that was used since the last call, where some of it was new; else nothing."""
+        used, made = self._used, self._made
+        self._used, self._made = [], False
+        if not made:
+            return b""
+        return b"".join(key + _SIZE.pack(len(self._known[key])) + self._known[key] for key in dict.fromkeys(used))
+
+    def object_file(self, text: str) -> bytes:
+        """The object file of a module. Raises RuntimeError when LLVM refuses the text."""
+        key = _fingerprint(text)
+        if key not in self._known:
+            module = llvm.parse_assembly(text)
+            module.verify()
+            self._known[key] = _target_machine().emit_object(module)
+            self._made = True
+        self._used.append(key)
+        return self._known[key]
+
+
+_SIZE = struct.Struct("<Q")
+_KEY_BYTES = hashlib.sha256().digest_size
+
+
+def _unpacked(packed: bytes) -> Iterator[tuple[bytes, bytes]]:
+    position = 0
+    while position + _KEY_BYTES + _SIZE.size <= len(packed):
+        key = packed[position : position + _KEY_BYTES]
+        position += _KEY_BYTES + _SIZE.size
+        (size,) = _SIZE.unpack_from(packed, position - _SIZE.size)
+        if position + size > len(packed):
+            return
+        yield key, packed[position : position + size]
+        position += size
+
+
+def _fingerprint(text: str) -> bytes:
+    host = host_features()
+    about = "\0".join([llvmlite.__version__, host.cpu, host.features, text])
+    return hashlib.sha256(about.encode()).digest()
+
+
+class Engine:
+    """The runtime and the kernels compiled in this process; engines live as long as the process.
+
+    prepared: machine code of an earlier process.
+    """
+
+    def __init__(self, prepared: bytes = b"") -> None:
+        self.code = MachineCode()
+        self.code.offer(prepared)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        self._add(runtime.text())
         self.run = _RUN(self._engine.get_function_address("judge_run"))
-        self._count = 0
 
     def compile(self, text: str) -> int:
         """Address of the warp function of a lowered kernel. Raises RuntimeError when LLVM refuses the text."""
-        self._count += 1
-        name = f"warp_{self._count}"
-        module = llvm.parse_assembly(_with_attributes(text.replace("@warp(", f"@{name}(")))
-        module.verify()
-        self._engine.add_module(module)
-        self._engine.finalize_object()
+        name = f"warp_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        self._add(text.replace("@warp(", f"@{name}("))
         return int(self._engine.get_function_address(name))
 
+    def _add(self, text: str) -> None:
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code.object_file(_with_attributes(text))))
+        self._engine.finalize_object()
 
-@lru_cache(maxsize=1)
+
+_engines: list[Engine] = []
+"""At most one: what a process compiled stays mapped until it ends."""
+
+
+def start_engine(prepared: bytes = b"") -> Engine:
+    """The engine of this process, made now unless it is there."""
+    if not _engines:
+        _engines.append(Engine(prepared))
+    return _engines[0]
+
+
 def engine() -> Engine:
-    return Engine()
+    return start_engine()
 
 
 _ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwind {'

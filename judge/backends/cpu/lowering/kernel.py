@@ -35,7 +35,6 @@ from judge.backends.cpu.lowering.flow import (
     written_registers,
 )
 from judge.backends.cpu.lowering.layout import (
-    PC_EXITED,
     PC_PARKED,
     PC_TOGETHER,
     PC_WARP_WAIT,
@@ -172,7 +171,13 @@ class _KernelLowering:
         size = self.lw.scratch_bytes
         scratch = [f"  %scratch = alloca [{size} x i8], align 64"] if size else []
         lines = ["define i32 @warp(ptr noalias %ctx, ptr noalias %st) {", "entry:", *scratch, "  br label %enter"]
-        return "\n".join([interface(), *sorted(declarations), *self.lw.functions.values(), *lines, *self.b.lines, "}"])
+        tables = [
+            f"{name} = private unnamed_addr constant [{values.count('i64')} x i64] [{values}]"
+            for values, name in self.lw.tables.items()
+        ]
+        return "\n".join(
+            [interface(), *sorted(declarations), *tables, *self.lw.functions.values(), *lines, *self.b.lines, "}"]
+        )
 
     # blocks -------------------------------------------------------------------------------
 
@@ -244,6 +249,9 @@ class _KernelLowering:
 
     def _count(self, block: Block, bits: Value) -> None:
         b = self.b
+        if not self.lw.whole_warp:
+            b.call("void", "judge_count", "ptr %ctx", f"i64 {16 * block.number}", f"i32 {bits.text}")
+            return
         counters = b.load(b.offset("%ctx", Ctx.COUNTERS), "ptr").text
         lanes = b.assign(f"call i32 @llvm.ctpop.i32(i32 {bits.text})", "i32")
         self._add(b.offset(counters, 16 * block.number), const_int(1, "i64"))
@@ -320,19 +328,13 @@ class _KernelLowering:
         self._go(block, other, self.lw.mask_bits)
 
     def _materialize(self, block: Block) -> None:
-        """Give every lane its own copy of the uniform values that live on."""
+        """Give every lane its own copy of the uniform values that live on; their scalars have been stored."""
         if not self.lw.whole_warp:
             return
-        b = self.b
-        for index, place in sorted(self.registers.vectors.items()):
-            if index not in self.registers.scalars or not block.live_out >> index & 1:
-                continue
-            value = self.lw.register(self.kernel.registers[index])
-            pointer = b.offset("%st", place.offset)
-            if place.elem == "i1":
-                b.store(pointer, b.resize(value, "i32", signed=True))
-            else:
-                b.store(pointer, b.splat(value), align=64)
+        registers = self.registers
+        uniform = [r for r in sorted(registers.scalars) if r in registers.vectors and block.live_out >> r & 1]
+        if uniform:
+            self.lw.call_on_registers("void", "judge_spread", uniform)
 
     def _indirect(self, block: Block, last: Instruction, dirty: set[int]) -> None:
         """brx.idx: every lane goes to the target of its index."""
@@ -367,25 +369,14 @@ class _KernelLowering:
 
     def _set_pcs(self, lanes: str, target: int, flag: int = 0) -> None:
         """Send lanes (an i32 mask) to a block, or out of the kernel."""
-        b = self.b
-        pc = PC_EXITED if target == EXIT else target | flag
-        chosen = b.assign(f"bitcast i32 {lanes} to <32 x i1>", "i1", True)
-        old = b.load("%st", "i32", True, align=64)
-        b.store("%st", b.select(chosen, b.splat(const_int(pc, "i32")), old), align=64)
         if target == EXIT:
-            pointer = b.offset("%st", State.LIVE32)
-            live = b.load(pointer, "i32")
-            b.store(pointer, b.binary("and", live, b.binary("xor", Value(lanes, "i32"), const_int(-1, "i32"))))
+            self.b.call("void", "judge_leave", "ptr %st", f"i32 {lanes}")
+        else:
+            self.b.call("void", "judge_stand", "ptr %st", f"i32 {lanes}", f"i32 {target | flag}")
 
     def _dispatch(self) -> None:
         """Choose the next group, unless the warp has had its share."""
-        number = self.b.fresh()[1:]
-        self._spend(f"out_{number}", f"on_{number}")
-        self.b.label(f"out_{number}")
-        state_store(self.b, State.ROTATE32, "0")
-        self.b.emit(f"ret i32 {Status.YIELD}")
-        self.b.label(f"on_{number}")
-        self.b.emit("br label %dispatch")
+        self.b.emit("br label %share")
 
     def _spend(self, empty: str, enough: str) -> None:
         b = self.b

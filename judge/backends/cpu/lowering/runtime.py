@@ -10,6 +10,8 @@ from judge.backends.cpu.lowering.runtime_access import load, store
 from judge.backends.cpu.lowering.runtime_async import asynchronous_copies
 from judge.backends.cpu.lowering.runtime_checks import checked, faults, resolve, traffic
 from judge.backends.cpu.lowering.runtime_gather import gather_traffic
+from judge.backends.cpu.lowering.runtime_lanes import INTERFACE as LANES_INTERFACE
+from judge.backends.cpu.lowering.runtime_lanes import lanes
 from judge.backends.cpu.lowering.runtime_matrix import matrix_rows
 from judge.backends.cpu.lowering.runtime_order import conflict, tick
 from judge.backends.cpu.lowering.runtime_patterns import patterns
@@ -41,7 +43,7 @@ declare float @tanhf(float)
 
 def interface() -> str:
     """Declarations of the runtime for a kernel's module."""
-    lines = []
+    lines = [LANES_INTERFACE]
     for bits in WIDTH_BITS:
         lines.append(f"declare <32 x i{bits}> @judge_load_{bits}(ptr, ptr, <32 x i64>, i32, i32)")
         lines.append(f"declare void @judge_store_{bits}(ptr, ptr, <32 x i64>, <32 x i{bits}>, i32, i32)")
@@ -87,6 +89,7 @@ def text() -> str:
     """The whole runtime module."""
     parts = [DECLARATIONS, WATCH_DECLARATIONS, faults(), resolve(), traffic(), checked()]
     parts += [
+        lanes(),
         tick(),
         conflict(),
         watch(),
