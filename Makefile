@@ -37,7 +37,9 @@ lint: setup ## Format, style, types and import contracts
 	$(BIN)/lint-imports
 
 check: setup ## Every test but no linters
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not gpu"
+	if $(BIN)/python -c "import sys; from judge.gpu import gpu_present; sys.exit(not gpu_present())"; then \
+		$(BIN)/pytest -m gpu; fi
 
 test: lint check ## Set up, lint and run every test (GPU tests only where there is a GPU)
 
