@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.backends.base import DeviceFault, ModuleImage
+from judge.benchwork import run_on_gpu, timing_request, verified, worth
 from judge.compiler import CPU_ARCH, Target, compile_unit
 from judge.events import EventSink
 from judge.examples import Examples
 from judge.problem import Array, Case, Group, Problem
-from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport, Timing
+from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport
 from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
-from judge.verification.compare import explain_case, judge_case
+from judge.verification.compare import CaseJudgement, explain_case, judge_case
 from judge.verification.requirements import (
     Baseline,
     largest_amplification,
@@ -103,6 +104,7 @@ class Casework:
         self._unexplained: _Unexplained | None = None
         self._counters: dict[str, Counters | None] = {}
         self._killed: list[str] = []
+        self._key = ""
 
     def run(
         self,
@@ -191,7 +193,7 @@ class Casework:
             inputs = self.examples.inputs(case)
             plan = self._plan(case)
             request = case_request(
-                self._problem, case, self._submission, plan, compilation.lowered, inputs, bench=False, patterns=True
+                self._problem, case, self._submission, plan, compilation.lowered, inputs, patterns=True
             )
             result = session.run_case(replace(request, time_limit_s=max(case.time_limit_s, COUNTING_LIMIT_S)))
             if result.verdict is None and result.counters is not None:
@@ -227,12 +229,15 @@ class Casework:
     def _execute(
         self, session: Session, lowered: Mapping[str, str], case: Case, plan: Plan, schedule: int
     ) -> CaseResult:
-        bench = self._timed(session, case)
         inputs = self.examples.inputs(case)
+        timing = None
+        if self._timed(session, case):
+            timing = timing_request(self._problem, case, session.properties().arch)
         request = case_request(
-            self._problem, case, self._submission, plan, lowered, inputs, bench=bench, schedule=schedule
+            self._problem, case, self._submission, plan, lowered, inputs, timing=timing, schedule=schedule
         )
-        result = session.run_case(request)
+        result = run_on_gpu(session, request, self._sink) if session.kind == "cuda" else session.run_case(request)
+        self._key = timing.key if timing else ""
         self._counters[case.name] = result.counters if result.verdict is None else None
         return result
 
@@ -258,7 +263,13 @@ class Casework:
                 self._execute(session, lowered, other, self._plan(other), 0)
             return self._counters[name]
 
-        judged = self._judge(case, inputs, result, baseline)
+        timed = verified(self._problem, case, inputs, result, self._key)
+        if timed is not None:
+            judgement, result = timed
+            judged = _of_timed(result, judgement)
+        else:
+            judged = self._judge(case, inputs, result, baseline)
+        figures = worth(self._problem, case, inputs, result)
         if schedule and judged.verdict is Verdict.WRONG_ANSWER:
             in_order = self._execute(session, lowered, case, plan, 0)
             if self._is_right(case, inputs, in_order):
@@ -280,8 +291,10 @@ class Casework:
             error=judged.error,
             diagnoses=judged.diagnoses,
             counters=counters,
-            timing=result.timing,
-            bandwidth_gbs=self._bandwidth(case, inputs, result.timing),
+            timing=figures.timing,
+            bandwidth_gbs=figures.gbs,
+            roofline_fraction=figures.fraction,
+            tier=figures.tier if judged.verdict is Verdict.ACCEPTED else None,
             read_amplification=largest_amplification(self._problem, counters) if counters else None,
             launches=self._launches(plan.kernels, result),
             replay=self._replay(case, session.kind, schedule),
@@ -343,12 +356,6 @@ class Casework:
             for buffer in self._problem.outputs
         }
 
-    def _bandwidth(self, case: Case, inputs: Mapping[str, Array], timing: Timing | None) -> float | None:
-        """Minimum bytes of the case over its median time, in GB/s (10**9)."""
-        if timing is None:
-            return None
-        return self._problem.minimum_bytes(case, inputs) / (timing.median_us * 1e3)
-
     def _launches(self, kernels: Sequence[str], result: CaseResult) -> tuple[LaunchReport, ...]:
         default = self._submission.default_launch
         reports = []
@@ -372,6 +379,13 @@ class Casework:
         if schedule or self._schedule is not None:
             words += ["--schedule", str(schedule)]
         return shlex.join(words)
+
+
+def _of_timed(result: CaseResult, judgement: CaseJudgement) -> _Judged:
+    """The verdict of a timed case: the worker's, where it has one, else that of the verified rows."""
+    if result.verdict is not None:
+        return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
+    return _Judged(judgement.verdict, judgement.message, judgement.error, result.diagnoses + judgement.diagnoses)
 
 
 def _used_up_its_time(case: Case, result: CaseResult) -> bool:

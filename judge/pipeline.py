@@ -330,6 +330,7 @@ class _Judging:
             compile=self.compile,
             launches=launches,
             cases=tuple(self.cases),
+            tiers={case.name: case.tier for case in self.cases if case.timing is not None},
             replay=replay,
             incident=incident or self.incident,
             seconds=time.monotonic() - self.started,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +178,52 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class Tiers:
+    """Shares of the measured roofline, 0 to 1, that a bench case needs for each tier; reason says why these."""
+
+    bronze: float
+    silver: float
+    gold: float
+    reason: str
+
+    def of(self, fraction: float) -> Literal["gold", "silver", "bronze"] | None:
+        """The tier of a share; None below bronze."""
+        if fraction >= self.gold:
+            return "gold"
+        if fraction >= self.silver:
+            return "silver"
+        return "bronze" if fraction >= self.bronze else None
+
+
+class Taker(Protocol):
+    """An input of a timed repeat, of which single rows are made when they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def take(self, *leading: Any) -> Array:
+        """As array[leading] with whole trailing axes; leading are integers or integer arrays, broadcast together."""
+        ...
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How the bench cases of a problem are timed and their timed outputs verified.
+
+    signed: inputs whose every element may change its sign without leaving what a kernel has to handle; each
+    timed repeat has other signs, so that no answer of an earlier one is right in it. rows: outputs of a case
+    all split into so many equal parts in memory, each of which the reference gives alone. reference_rows: the
+    float64 values of these rows, [rows, rest of the output's row flattened], of every output.
+    tiers: None where times are not ranked.
+    """
+
+    signed: tuple[str, ...]
+    rows: Callable[[Case], int]
+    reference_rows: Callable[[Case, Mapping[str, Taker], NDArray[np.int64]], dict[str, Array]]
+    tiers: Tiers | None = None
+
+
+@dataclass(frozen=True)
 class Problem:
     id: str
     title: str
@@ -194,6 +240,7 @@ class Problem:
     mutants: tuple[Mutant, ...]
     default_launch: str
     requirements: tuple[Requirement, ...] = ()
+    timed: Timed | None = None
     workspace_limit_bytes: int = 64 << 20
     folder: Path = Path()
     version: str = ""

@@ -194,6 +194,17 @@ class Counters(Record):
     lines: tuple[LineCounters, ...] = Field(default=(), description="Only where patterns were counted.")
 
 
+class Rates(Record):
+    """What this device did while the case was timed: medians of samples taken between those of the kernel."""
+
+    read_gbs: float = Field(description="Streaming read of memory that is not in L2, GB/s (10**9).")
+    copy_gbs: float = Field(description="Device copy, bytes read plus bytes written.")
+    f32_tflops: float = Field(description="Float32 multiply-adds, two operations each.")
+    f16_tflops: float = Field(description="Float16 products on tensor cores (mma.sync), summed in float32.")
+    overhead_us: float = Field(description="What an empty kernel takes between the same two events.")
+    samples: int
+
+
 class Timing(Record):
     """Kernel time of one bench case on a GPU, all launches of the case together."""
 
@@ -204,7 +215,20 @@ class Timing(Record):
     rel_ci95: float = Field(description="Half-width of the 95% interval of the median over the median.")
     cold: bool = Field(description="True: L2 was flushed before every sample.")
     noisy: bool = False
+    noisy_because: tuple[str, ...] = ()
     clock_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    temperature_c: int | None = None
+    power_w: float | None = None
+    limited_by: tuple[str, ...] = Field(default=(), description="Why the driver held clocks down meanwhile.")
+    fresh_data: bool = Field(default=False, description="True: every repeat had other numbers in its inputs.")
+    verified_repeats: int = Field(default=0, description="Timed repeats whose outputs were compared with float64.")
+    verified_rows: int = Field(default=0, description="Output rows compared of the last repeat.")
+    rows: int = Field(default=0, description="Rows the outputs have.")
+    rates: Rates | None = None
+    roof_us: float | None = Field(default=None, description="The least time at the measured rates.")
+    bound: Literal["memory", "compute", "launch"] | None = None
+    refused: str | None = Field(default=None, description="Why this figure cannot be true, and is not ranked.")
 
 
 class CaseReport(Record):
@@ -225,7 +249,12 @@ class CaseReport(Record):
     counters: Counters | None = None
     timing: Timing | None = None
     bandwidth_gbs: float | None = Field(default=None, description="Minimum bytes of the case over median time.")
-    roofline_fraction: float | None = None
+    roofline_fraction: float | None = Field(
+        default=None, description="Least time at the measured rates over median time."
+    )
+    tier: Literal["gold", "silver", "bronze"] | None = Field(
+        default=None, description="What the share of the roofline is worth in this problem."
+    )
     read_amplification: float | None = Field(
         default=None, description="The largest over the buffers a requirement names, else over all."
     )

@@ -94,7 +94,7 @@ def count_case(
 
     unit: made for the constants of this case alone. Raises NotCountedError where it does not run to its end.
     """
-    request = case_request(problem, case, submission, unit.plans[0], lowered, inputs, bench=False, patterns=True)
+    request = case_request(problem, case, submission, unit.plans[0], lowered, inputs, patterns=True)
     result = session.run_case(replace(request, time_limit_s=COUNTING_LIMIT_S))
     if result.verdict is None and result.counters is None:
         raise NotCountedError("Nothing can be counted on this machine: its CPU backend only interprets.")

@@ -14,7 +14,7 @@ from judge.records import Counters, Diagnosis
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """Limits a launch is checked against, and what a report says of the device."""
+    """Limits a launch is checked against, and what a report says of the device. address: a GPU's on the PCI bus."""
 
     kind: str
     name: str
@@ -25,6 +25,7 @@ class DeviceProperties:
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     max_shared_bytes: int = 227 * 1024
     memory_bytes: int = 1 << 34
+    address: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,15 @@ __global__ void k(const float* x, float* out, int N, float factor) {{
   {body}
 }}
 """
+_TIMED_FRAME = """\
+// @launch k<<<(N + 255) / 256, 256>>>(x, out, N, factor)
+{head}
+__global__ void k(const float* x, float* out, int N, float factor) {{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= N) return;
+  {body}
+}}
+"""
 
 Verdicts = Annotated[tuple[Verdict, ...], Field(min_length=1)]
 
@@ -47,6 +56,7 @@ class _Entry(BaseModel):
     longest_s: Annotated[float, Field(gt=0)] = 4.0
     time_limit_s: Annotated[float, Field(gt=0)] = 2.0
     hurried: bool = False
+    timed: bool = False
     each: tuple[str, ...] = ("",)
     source: str | None = None
     recipe: str | None = None
@@ -65,7 +75,7 @@ class Row:
     right on the CPU backend; cuda: on a GPU, empty where the row is not for one. says: texts the report must
     have. forbid: texts nothing may have. longest_s: from submission to report on a quiet machine. hurried: the
     compiler gets a tenth of its usual time and memory. known: why the row does not hold yet, else empty. first:
-    the first spelling of its row.
+    the first spelling of its row. timed: on a GPU a large case is timed too.
     """
 
     id: str
@@ -80,6 +90,7 @@ class Row:
     hurried: bool
     known: str = ""
     first: bool = True
+    timed: bool = False
 
 
 @cache
@@ -119,6 +130,7 @@ def _spellings(kind: str, entry: _Entry) -> Iterator[Row]:
             hurried=entry.hurried,
             known=entry.known,
             first=number == 1,
+            timed=entry.timed,
         )
 
 
@@ -129,6 +141,8 @@ def _source(entry: _Entry) -> bytes:
         return RECIPES[entry.recipe]()
     if entry.source is not None:
         return entry.source.encode()
+    if entry.timed:
+        return _TIMED_FRAME.format(head=entry.head, body=entry.body).encode()
     return framed(entry.head, entry.body, entry.launch)
 
 

@@ -90,7 +90,13 @@ def attempt(row: Row, backend: Backend, ground: Ground, start: StartWorker) -> O
     sink = PlainProgress(told, Style())
     began = time.monotonic()
     report = judge_submission(
-        exercise(row.time_limit_s), source, SUBMISSION_NAME, Options(backend=backend), sink, start, compile_
+        exercise(row.time_limit_s, timed=row.timed),
+        source,
+        SUBMISSION_NAME,
+        Options(backend=backend),
+        sink,
+        start,
+        compile_,
     )
     text = source.decode("utf-8", "replace")
     shown = render_text(report, Style(), source=text, verbose=True)

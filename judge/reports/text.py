@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from judge.records import BackendReport, CaseReport, CompileMessage, Diagnosis, ErrorSummary, LaunchReport, Report
 from judge.reports.style import Style, inert, one_line
 from judge.reports.tables import Column, render_table
+from judge.reports.timing import timing_section
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number, show_parameters
@@ -43,6 +44,7 @@ def render_text(
         _case_section(report, told, style, source),
         _hint_section(report, told, style, as_typed),
         _cases_section(report, style, verbose=verbose),
+        timing_section(report.cases, style),
         _resources_section(report, style) if verbose else "",
         _printed_section(report, told, style, verbose=verbose),
         _footer(report, style),
@@ -249,6 +251,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column(
             "roofline", lambda c: f"{c.roofline_fraction:.0%}" if c.roofline_fraction is not None else None, right=True
         ),
+        Column("tier", lambda c: c.tier),
         Column("", lambda c: "noisy" if c.timing and c.timing.noisy else None),
     ]
     passed, not_run = (sum(c.verdict is v for c in report.cases) for v in (Verdict.ACCEPTED, Verdict.NOT_RUN))

@@ -12,8 +12,7 @@ whatever its output.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,9 +28,16 @@ from judge.backends.base import (
 from judge.problem import Role
 from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
 from judge.tallies import add_counters
-from judge.timing.sampling import Policy, Stopwatch, sample
 from judge.verdict import Verdict
-from judge.worker.messages import BufferSpec, CaseRequest, CaseResult, LaunchShape, LaunchSpec
+from judge.worker.bench import TimedDevice, time_case, time_pair
+from judge.worker.messages import (
+    BufferSpec,
+    CaseRequest,
+    CaseResult,
+    LaunchShape,
+    LaunchSpec,
+    RivalSpec,
+)
 from judge.worker.plan import (
     ARGUMENT_BLOCK_BYTES,
     GEOMETRY_WORDS,
@@ -43,6 +49,7 @@ from judge.worker.plan import (
     read_workspaces,
     where,
 )
+from judge.worker.timing_messages import Evidence
 
 GUARD_BYTES = 4096
 """Size of a guard zone; a multiple of 256 keeps the buffer between two of them aligned."""
@@ -55,13 +62,6 @@ PLANNING_LIMIT_S = 5.0
 Stage = Callable[[str], None]
 
 
-@runtime_checkable
-class TimedDevice(Protocol):
-    """A device whose clock is worth reading (a GPU)."""
-
-    def stopwatch(self) -> Stopwatch: ...
-
-
 @dataclass
 class _Region:
     """A device allocation of the case: `address` is what a kernel sees, the guards lie around it."""
@@ -71,6 +71,15 @@ class _Region:
     size_bytes: int
     element_bytes: int
     guard_bytes: int
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """What timing found; nothing for a case that is not timed."""
+
+    timing: Timing | None = None
+    evidence: Evidence | None = None
+    pairs: tuple[tuple[float, float], ...] = ()
 
 
 class _Run:
@@ -164,6 +173,9 @@ def _release(device: Device) -> None:
 
 def _run(run: _Run) -> CaseResult:
     device, request = run.device, run.request
+    if request.timing is not None and isinstance(device, TimedDevice):
+        # What earlier cases left in variables of the module is gone.
+        device.renew()
     addresses = _place_buffers(run)
     run.stage("running")
     started = time.monotonic()
@@ -173,7 +185,7 @@ def _run(run: _Run) -> CaseResult:
         run.shapes.append(LaunchShape(launch.grid, launch.block, launch.shared_bytes))
         run.take(_launch(run, launch, spec))
     seconds = time.monotonic() - started
-    timing = _time(run, launches, addresses) if request.bench else None
+    timed = _time(run, launches, addresses)
     run.stage("fetching")
     outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
     run.diagnoses.extend(_modified_inputs(run, addresses))
@@ -189,7 +201,9 @@ def _run(run: _Run) -> CaseResult:
         outputs=outputs,
         seconds=seconds,
         printed=run.printed,
-        timing=timing,
+        timing=timed.timing,
+        evidence=timed.evidence,
+        pairs=timed.pairs,
     )
 
 
@@ -295,19 +309,39 @@ def _launch(run: _Run, launch: Launch, spec: LaunchSpec) -> LaunchOutcome:
         raise DeviceFault(fault.verdict, message, fault.diagnoses, fatal=fault.fatal, outcome=fault.outcome) from fault
 
 
-def _time(run: _Run, launches: Sequence[Launch], addresses: dict[str, int]) -> Timing | None:
+def _time(run: _Run, launches: Sequence[Launch], addresses: dict[str, int]) -> _Timed:
     """Sample the case; what comes back afterwards are the outputs of the last sample."""
     device, request = run.device, run.request
     proved = any(not diagnosis.warning for diagnosis in run.diagnoses)
-    if proved or not isinstance(device, TimedDevice):
-        return None
+    if request.timing is None or proved or not isinstance(device, TimedDevice):
+        return _Timed()
+    if request.rival is not None:
+        return _time_against_rival(run, device, request.rival, launches, addresses)
     run.stage("timing")
+    timing, evidence = time_case(device, request, launches, addresses, run.workspaces)
+    return _Timed(timing, evidence)
 
-    def forget() -> None:
-        for buffer in request.outputs:
-            device.poison(addresses[buffer.name], buffer.size_bytes, POISON_BYTE)
 
-    return sample(device.stopwatch(), launches, Policy(budget_s=request.timing_budget_s), before_last=forget)
+def _time_against_rival(
+    run: _Run, device: TimedDevice, rival: RivalSpec, launches: Sequence[Launch], addresses: dict[str, int]
+) -> _Timed:
+    """Times of both in turns. Both have been verified alone before."""
+    other = device.rival(rival.image)
+    request = replace(
+        run.request,
+        workspace_kernel=rival.workspace_kernel,
+        launch_kernel=rival.launch_kernel,
+        launches=rival.launches,
+        workspaces=rival.workspaces,
+    )
+    theirs = _Run(other, request, run.stage)
+    theirs_launches = _plan(theirs, addresses)
+    run.stage("timing")
+    pairs = time_pair(
+        device, run.request, launches, other, theirs_launches, addresses, run.workspaces + theirs.workspaces
+    )
+    run.regions += theirs.regions
+    return _Timed(pairs=pairs)
 
 
 def _modified_inputs(run: _Run, addresses: dict[str, int]) -> list[Diagnosis]:

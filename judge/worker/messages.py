@@ -20,6 +20,7 @@ from judge.problem import Array, Role, Scalar
 from judge.records import Counters, Diagnosis, Timing
 from judge.sandbox.inside import Confinement
 from judge.verdict import Verdict
+from judge.worker.timing_messages import Evidence, TimingRequest, checked_evidence
 from judge.worker.wire import Frame, WireError
 
 MAX_MESSAGE_CHARACTERS = 20_000
@@ -68,12 +69,23 @@ class LaunchSpec:
 
 
 @dataclass(frozen=True)
+class RivalSpec:
+    """A second submission to be timed against the first, on the same buffers."""
+
+    workspace_kernel: str
+    launch_kernel: str
+    launches: tuple[LaunchSpec, ...]
+    workspaces: tuple[WorkspaceSpec, ...] = ()
+    image: bytes = b""
+
+
+@dataclass(frozen=True)
 class CaseRequest:
     """Everything a worker needs to run one case.
 
     parameters: the non-constant ones, in the problem's order, as the planning kernels take them.
     time_limit_s: for all launches of the case together.
-    timing_budget_s: how long a bench case may sample; 0 for a case that is not timed.
+    timing: how a bench case is timed; None for a case that is not. rival: with it, what it is timed against.
     schedule: order of blocks and warps on the CPU, 0 as numbered, 1 backwards, else shuffled by it.
     patterns: count sectors and bank conflicts, and tell the counters of each launch and line.
     """
@@ -88,8 +100,8 @@ class CaseRequest:
     workspaces: tuple[WorkspaceSpec, ...] = ()
     workspace_limit_bytes: int = 64 << 20
     time_limit_s: float = 10.0
-    bench: bool = False
-    timing_budget_s: float = 0.0
+    timing: TimingRequest | None = None
+    rival: RivalSpec | None = None
     schedule: int = 0
     patterns: bool = False
 
@@ -113,6 +125,7 @@ class CaseResult:
     launch_counters: of each launch, where patterns were asked for.
     outputs: raw bytes of every output buffer; empty when the case did not get that far.
     seconds: wall time of the launches, planning kernels included.
+    evidence: for the verification of a timed case. pairs: times against the rival, in microseconds.
     fatal: the device can run nothing more in its process.
     """
 
@@ -126,6 +139,8 @@ class CaseResult:
     seconds: float = 0.0
     printed: str = ""
     timing: Timing | None = None
+    evidence: Evidence | None = None
+    pairs: tuple[tuple[float, float], ...] = ()
     fatal: bool = False
     incident: str | None = None
 
@@ -156,6 +171,7 @@ class _Hello(_Wire):
     max_grid: tuple[int, int, int]
     max_shared_bytes: int
     memory_bytes: int
+    address: str
 
 
 class _Fault(_Wire):
@@ -181,6 +197,9 @@ class _Result(_Wire):
     seconds: float
     printed: str
     timing: Timing | None
+    last: int | None
+    kept: tuple[int, ...]
+    pairs: tuple[tuple[float, float], ...]
     fatal: bool
 
 
@@ -244,7 +263,13 @@ def case_frame(request: CaseRequest) -> tuple[dict[str, Any], list[bytes | memor
 
     Raises ValueError when an input has another size than its buffer.
     """
-    body = asdict(replace(request, inputs={}))
+    timing = None if request.timing is None else replace(request.timing, rulers=b"")
+    rival = None if request.rival is None else replace(request.rival, image=b"")
+    body = asdict(replace(request, inputs={}, timing=timing, rival=rival))
+    if timing is not None:
+        body["timing"].pop("rulers")
+    if rival is not None:
+        body["rival"].pop("image")
     blobs: list[bytes | memoryview] = []
     for buffer in request.buffers:
         if buffer.role is not Role.INPUT:
@@ -256,25 +281,43 @@ def case_frame(request: CaseRequest) -> tuple[dict[str, Any], list[bytes | memor
                 f"its shape {buffer.shape} needs {buffer.size_bytes}"
             )
         blobs.append(array.reshape(-1).view(np.uint8).data)
+    if request.timing is not None:
+        blobs.append(request.timing.rulers)
+    if request.rival is not None:
+        blobs.append(request.rival.image)
     return {"type": "case", "body": body}, blobs
 
 
 def parse_case(frame: Frame) -> CaseRequest:
     """The worker's side: it trusts the supervisor."""
     body = dict(frame.header["body"])
-    body["launches"] = tuple(LaunchSpec(**entry) for entry in body["launches"])
+    blobs = list(frame.blobs)
+    if body["rival"] is not None:
+        body["rival"] = RivalSpec(**_plans(body["rival"]), image=bytes(blobs.pop()))
+    if body["timing"] is not None:
+        timing = {**body["timing"], "signed": tuple(body["timing"]["signed"])}
+        body["timing"] = TimingRequest(**timing, rulers=bytes(blobs.pop()))
+    body |= _plans(body)
     body["parameters"] = tuple(ParameterValue(**entry) for entry in body["parameters"])
-    body["workspaces"] = tuple(WorkspaceSpec(**entry) for entry in body["workspaces"])
     body["buffers"] = tuple(
         BufferSpec(**{**entry, "shape": tuple(entry["shape"]), "role": Role(entry["role"])})
         for entry in body["buffers"]
     )
     names = [buffer.name for buffer in body["buffers"] if buffer.role is Role.INPUT]
-    body["inputs"] = {name: np.frombuffer(blob, np.uint8) for name, blob in zip(names, frame.blobs, strict=True)}
+    body["inputs"] = {name: np.frombuffer(blob, np.uint8) for name, blob in zip(names, blobs, strict=True)}
     return CaseRequest(**body)
 
 
+def _plans(body: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **body,
+        "launches": tuple(LaunchSpec(**entry) for entry in body["launches"]),
+        "workspaces": tuple(WorkspaceSpec(**entry) for entry in body["workspaces"]),
+    }
+
+
 def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    evidence = result.evidence
     body = {
         "verdict": result.verdict,
         "message": result.message[:MAX_MESSAGE_CHARACTERS],
@@ -286,9 +329,15 @@ def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memor
         "seconds": result.seconds,
         "printed": result.printed,
         "timing": None if result.timing is None else result.timing.model_dump(mode="json"),
+        "last": None if evidence is None else evidence.last,
+        "kept": [] if evidence is None else list(evidence.kept),
+        "pairs": list(result.pairs),
         "fatal": result.fatal,
     }
-    return {"type": "result", "body": body}, list(result.outputs.values())
+    blobs: list[bytes | memoryview] = [*result.outputs.values()]
+    if evidence is not None:
+        blobs.append(evidence.rows)
+    return {"type": "result", "body": body}, blobs
 
 
 def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
@@ -296,9 +345,14 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
     if frame.header["type"] != "result":
         raise WireError(f"a {frame.header['type'][:40]!r} frame where a result was due")
     body = _validated(_Result, frame.header.get("body"))
+    blobs = list(frame.blobs)
+    evidence = None
+    if body.last is not None and blobs:
+        sizes_of_outputs = [buffer.size_bytes for buffer in request.outputs]
+        evidence = checked_evidence(request.timing, sizes_of_outputs, body.last, body.kept, bytes(blobs.pop()))
     sizes = {buffer.name: buffer.size_bytes for buffer in request.outputs}
-    got = {name: blob.nbytes for name, blob in zip(body.outputs, frame.blobs, strict=False)}
-    if not len(frame.blobs) == len(body.outputs) == len(got) or (got != sizes and (got or body.verdict is None)):
+    got = {name: blob.nbytes for name, blob in zip(body.outputs, blobs, strict=False)}
+    if not len(blobs) == len(body.outputs) == len(got) or (got != sizes and (got or body.verdict is None)):
         raise WireError("the outputs of a result are not the ones that were asked for")
     return CaseResult(
         verdict=body.verdict,
@@ -307,9 +361,11 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
         counters=body.counters,
         launch_counters=body.launch_counters,
         launches=tuple(LaunchShape(shape.grid, shape.block, shape.shared_bytes) for shape in body.launches),
-        outputs={name: bytes(blob) for name, blob in zip(body.outputs, frame.blobs, strict=True)},
+        outputs={name: bytes(blob) for name, blob in zip(body.outputs, blobs, strict=True)},
         seconds=body.seconds,
         printed=body.printed,
         timing=body.timing,
+        evidence=evidence,
+        pairs=body.pairs,
         fatal=body.fatal,
     )

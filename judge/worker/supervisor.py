@@ -40,6 +40,7 @@ from judge.worker.messages import (
     parse_hello,
     parse_result,
 )
+from judge.worker.timing_messages import evidence_cap
 from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, encode
 
 Kind = Literal["cpu", "cuda"]
@@ -47,6 +48,9 @@ Kind = Literal["cpu", "cuda"]
 WATCH_INTERVAL_S = 0.02
 BYTES_PER_SECOND = 50e6
 """Slowest transfer still taken for work: how long a stage may take grows with the bytes it moves."""
+
+SETTING_UP_S = 5.0
+"""For buffers and kernels of the judge's own that time a case."""
 
 PASSED_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_PATH", "NVIDIA_VISIBLE_DEVICES")
 
@@ -224,11 +228,12 @@ class Worker:
         memory_bytes = self.limits.memory_bytes + 4 * moved
         self._process.limit_memory(memory_bytes)
         self._send(*case_frame(request), deadline=time.monotonic() + moving_s)
-        self._reader.blob_cap = sum(buffer.size_bytes for buffer in request.outputs)
+        output_bytes = [buffer.size_bytes for buffer in request.outputs]
+        self._reader.blob_cap = sum(output_bytes) + evidence_cap(request.timing, output_bytes)
         allowances = {
             # The inputs come in between planning and launches.
             "running": request.time_limit_s + self.limits.grace_s + moved / BYTES_PER_SECOND,
-            "timing": request.time_limit_s + request.timing_budget_s + self.limits.grace_s,
+            "timing": request.time_limit_s + self._timing_s(request),
             "fetching": moving_s,
         }
         self._kernel_runs = False
@@ -244,6 +249,11 @@ class Worker:
             del due[: due.index(name) + 1]
             allowance = allowances[name]
             self._kernel_runs = name != "fetching"
+
+    def _timing_s(self, request: CaseRequest) -> float:
+        """What timing may take besides the kernels: its budget, and samples of the device that may follow it."""
+        budget_s = 0.0 if request.timing is None else 2 * request.timing.budget_s
+        return budget_s + SETTING_UP_S + self.limits.grace_s
 
     def _send(self, header: dict[str, object], blobs: Sequence[bytes | memoryview], *, deadline: float) -> None:
         poller = select.poll()

@@ -1,10 +1,10 @@
 """Dense attention: Q, K, V [BH, N, D] to O [BH, N, D], float32, full or causal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Mutant, Parameter, Role
+from judge.problem import Array, Arrays, Buffer, Case, Mutant, Parameter, Role, Taker, Tiers, Timed
 from problems._families.logits import design, group_values
 from reference.attention import attend, attention, causal_pairs
 from reference.mistakes import (
@@ -79,6 +79,30 @@ def reference(case: Case, inputs: Arrays) -> dict[str, Array]:
     """The right answer in float64."""
     p = case.parameters
     return {"O": attention(inputs["Q"], inputs["K"], inputs["V"], float(p["scale"]), bool(p["causal"]))[0]}
+
+
+def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict[str, Array]:
+    """Rows of O alone, row = head * N + query: [rows, D]."""
+    n, d = int(case.parameters["N"]), int(case.parameters["D"])
+    scale, causal = float(case.parameters["scale"]), bool(case.parameters["causal"])
+    heads, queries = np.divmod(rows, n)
+    out = np.empty((rows.size, d))
+    for head in np.unique(heads):
+        chosen = np.flatnonzero(heads == head)
+        q = inputs["Q"].take(int(head), queries[chosen]).astype(np.float64) * scale
+        k, v = (inputs[name].take(int(head)).astype(np.float64) for name in ("K", "V"))
+        scores = q @ k.T
+        if causal:
+            scores[np.arange(n) > queries[chosen][:, None]] = -np.inf
+        out[chosen] = attend(scores, v)[0]
+    return {"O": out}
+
+
+def timed(tiers: Tiers | None = None) -> Timed:
+    """How the bench cases of the family are timed and verified."""
+    return Timed(
+        ("Q", "K", "V"), lambda case: int(case.parameters["BH"]) * int(case.parameters["N"]), reference_rows, tiers
+    )
 
 
 def naive(case: Case, inputs: Arrays) -> dict[str, Array]:

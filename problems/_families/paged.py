@@ -1,11 +1,12 @@
 """Decode attention over a paged KV cache with grouped query heads, float32."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Parameter, Role, Scalar
+from judge.problem import Array, Arrays, Buffer, Case, Parameter, Role, Scalar, Taker, Tiers, Timed
 from problems._families.logits import design, group_values
+from reference.attention import attend
 from reference.paged import gather, paged_decode
 
 PAGE = 16
@@ -153,6 +154,34 @@ def reference(case: Case, inputs: Arrays) -> dict[str, Array]:
             float(case.parameters["scale"]),
         )[0]
     }
+
+
+def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict[str, Array]:
+    """Rows of out alone, row = sequence * num_heads + head: [rows, D]."""
+    num_heads, d = int(case.parameters["num_heads"]), int(case.parameters["D"])
+    scale, shared_by = float(case.parameters["scale"]), group(case)
+    sequences, heads = np.divmod(rows, num_heads)
+    out = np.zeros((rows.size, d))
+    for sequence, kv_head in sorted(set(zip(sequences.tolist(), (heads // shared_by).tolist(), strict=True))):
+        chosen = np.flatnonzero((sequences == sequence) & (heads // shared_by == kv_head))
+        context = int(inputs["context_lens"].take(sequence))
+        if context == 0:
+            continue
+        page, slot = np.divmod(_slots(inputs["block_table"].take(sequence), context), PAGE)
+        k, v = (inputs[name].take(page, slot, kv_head).astype(np.float64) for name in ("k_cache", "v_cache"))
+        q = inputs["q"].take(sequence, heads[chosen]).astype(np.float64) * scale
+        out[chosen] = attend(q @ k.T, v)[0]
+    return {"out": out}
+
+
+def timed(tiers: Tiers | None = None) -> Timed:
+    """How the bench cases of the family are timed and verified."""
+    return Timed(
+        ("q", "k_cache", "v_cache"),
+        lambda case: int(case.parameters["num_seqs"]) * int(case.parameters["num_heads"]),
+        reference_rows,
+        tiers,
+    )
 
 
 def naive(case: Case, inputs: Arrays) -> dict[str, Array]:

@@ -1,10 +1,25 @@
 """template-id: a new problem; this one adds a scaled array to another."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Group, Mutant, Parameter, Problem, Role, Tolerance
+from judge.problem import (
+    Array,
+    Arrays,
+    Buffer,
+    Case,
+    Group,
+    Mutant,
+    Parameter,
+    Problem,
+    Role,
+    Taker,
+    Tiers,
+    Timed,
+    Tolerance,
+)
 
 
 def _case(name: str, n: int, **settings: Any) -> Case:
@@ -35,6 +50,12 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
 def reference(case: Case, inputs: Arrays) -> dict[str, Array]:
     """The right answer in float64. Mathematics that other problems can use belongs into reference/."""
     return {"out": float(case.parameters["a"]) * inputs["x"].astype(np.float64) + inputs["y"]}
+
+
+def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict[str, Array]:
+    """Some rows of the output alone, here elements; they verify timed repeats, whose inputs have other signs."""
+    x, y = (inputs[name].take(rows).astype(np.float64) for name in ("x", "y"))
+    return {"out": float(case.parameters["a"]) * x + y}
 
 
 def naive(case: Case, inputs: Arrays) -> dict[str, Array]:
@@ -97,5 +118,6 @@ PROBLEM = Problem(
     minimum_flops=minimum_flops,
     tolerances={"out": Tolerance(1e-5, 1e-5, "one float32 rounding of values of order 1 is a hundred times smaller")},
     mutants=MUTANTS,
+    timed=Timed(("x", "y"), lambda case: int(case.parameters["N"]), reference_rows, Tiers(0.5, 0.7, 0.9, "reads")),
     default_launch="scale_add<<<(N + 255) / 256, 256>>>(x, y, out, N, a)",
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from judge.problem import Case, Group, Problem, Requirement, Tolerance
+from judge.problem import Case, Group, Problem, Requirement, Tiers, Tolerance
 from problems._families import dense
 
 
@@ -94,6 +94,9 @@ PROBLEM = Problem(
         )
     },
     mutants=dense.MUTANTS,
+    timed=dense.timed(
+        Tiers(0.1, 0.3, 0.6, "of float32 multiply-adds: one query a thread, tiles in shared memory, tiles in registers")
+    ),
     default_launch=("flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)"),
     requirements=(
         Requirement(

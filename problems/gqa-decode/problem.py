@@ -1,6 +1,6 @@
 """gqa-decode: paged decode that reads each KV head once for all its query heads."""
 
-from judge.problem import Problem, Requirement, Tolerance
+from judge.problem import Problem, Requirement, Tiers, Tolerance
 from problems._families import paged, paged_cases, paged_mutants
 
 CASES = (
@@ -29,6 +29,9 @@ PROBLEM = Problem(
         )
     },
     mutants=paged_mutants.MUTANTS,
+    timed=paged.timed(
+        Tiers(0.3, 0.6, 0.9, "the cache once, with idle lanes; with full loads; with loads always in flight")
+    ),
     default_launch=(
         "gqa_decode<D><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, "
         "context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)"

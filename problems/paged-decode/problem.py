@@ -1,6 +1,6 @@
 """paged-decode: one decode step over a paged KV cache."""
 
-from judge.problem import Problem, Tolerance
+from judge.problem import Problem, Tiers, Tolerance
 from problems._families import paged, paged_cases, paged_mutants
 
 CASES = (
@@ -29,6 +29,9 @@ PROBLEM = Problem(
         )
     },
     mutants=paged_mutants.MUTANTS,
+    timed=paged.timed(
+        Tiers(0.3, 0.6, 0.9, "the cache once, with idle lanes; with full loads; with loads always in flight")
+    ),
     default_launch=(
         "paged_decode_attention<D><<<dim3(num_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, "
         "context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)"

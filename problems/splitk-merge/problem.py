@@ -1,11 +1,25 @@
 """splitk-merge: one output from the partial results of a split key range."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Group, Mutant, Parameter, Problem, Role, Tolerance
+from judge.problem import (
+    Array,
+    Arrays,
+    Buffer,
+    Case,
+    Group,
+    Mutant,
+    Parameter,
+    Problem,
+    Role,
+    Taker,
+    Tiers,
+    Timed,
+    Tolerance,
+)
 from problems._families.logits import LEVELS
 from reference.merge import merge
 
@@ -125,6 +139,13 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
 def reference(case: Case, inputs: Arrays) -> dict[str, Array]:
     """The right answer in float64."""
     return {"out": merge(inputs["o_part"], inputs["m_part"], inputs["l_part"]).o}
+
+
+def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict[str, Array]:
+    """Rows of out alone, row = sequence * num_heads + head: [rows, D]."""
+    place = np.divmod(rows, int(case.parameters["num_heads"]))
+    o, m, l = (inputs[name].take(*place) for name in ("o_part", "m_part", "l_part"))
+    return {"out": merge(o, m, l).o}
 
 
 def naive(case: Case, inputs: Arrays) -> dict[str, Array]:
@@ -375,5 +396,11 @@ PROBLEM = Problem(
         )
     },
     mutants=MUTANTS,
+    timed=Timed(
+        ("o_part",),
+        lambda case: int(case.parameters["num_seqs"]) * int(case.parameters["num_heads"]),
+        reference_rows,
+        Tiers(0.4, 0.65, 0.85, "nothing but reading: coalesced loads reach half, several in flight the rest"),
+    ),
     default_launch="splitk_merge<D><<<dim3(num_heads, num_seqs), D>>>(o_part, m_part, l_part, out, num_heads, S)",
 )

@@ -3,37 +3,72 @@
 Started by test_pipeline_cuda.py in place of a CUDA worker: python cuda_stand_in.py --channel FD
 """
 
+import copy
 import dataclasses
+import itertools
 import socket
 import sys
 
+import numpy as np
+
 from judge.backends.cpu.device import CpuDevice
 from judge.sandbox.inside import Confinement, close_inherited
+from judge.timing.fresh import flipped
+from judge.timing.sampling import Conditions, RatesSample
 from judge.worker.main import serve
 
 
-class SteadyClock:
-    """A stopwatch that runs the launches and always reads 100 microseconds."""
+class SteadyBench:
+    """Runs the launches and always reads the same time: 100 microseconds, or what the device's name says."""
 
     def __init__(self, device):
         self.device = device
+        self.noise = itertools.cycle([0.0, 0.1, 0.05])
 
     def cold_sample(self, launches):
         for launch in launches:
             self.device.launch(launch, time_limit_s=10)
-        return 100.0
+        return self.device.sample_us + next(self.noise)
 
-    def clock_mhz(self):
-        return 1980
+    def rates_sample(self):
+        return RatesSample(read_gbs=200.0, copy_gbs=150.0, f32_tflops=50.0, f16_tflops=500.0, overhead_us=2.0)
+
+    def conditions(self):
+        return Conditions(clock_mhz=1980, temperature_c=40)
+
+    def refresh(self, address, count, element_bytes, before, now):
+        data = np.frombuffer(self.device.download(address, count * element_bytes), np.uint32)
+        self.device.upload(address, flipped(flipped(data, before), now).tobytes())
+
+    def close(self):
+        pass
 
 
 class StandIn(CpuDevice):
+    sample_us = 100.0
+
     def __init__(self):
         super().__init__()
         self.properties = dataclasses.replace(self.properties, kind="cuda", name="stand-in", arch="sm_90")
+        self._loaded = None
 
-    def stopwatch(self):
-        return SteadyClock(self)
+    def load(self, image, source):
+        self._loaded = (image, source)
+        super().load(image, source)
+
+    def renew(self):
+        self.load(*self._loaded)
+
+    def rival(self, image):
+        other = copy.copy(self)
+        other.load(image, "")
+        if b"slower" in image:
+            other.sample_us = 110.0
+        return other
+
+    def bench(self, rulers):
+        assert rulers[:4] == b"\x7fELF"
+        return SteadyBench(self)
 
 
 if __name__ == "__main__":

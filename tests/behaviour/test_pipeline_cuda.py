@@ -1,8 +1,10 @@
 """The order of things when a GPU is there, on a stand-in: fast module, optimized module, bench, conjunction."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from judge import pipeline
@@ -10,6 +12,7 @@ from judge.compiler import Target
 from judge.errors import MachineError
 from judge.events import NullSink
 from judge.pipeline import judge_submission
+from judge.problem import Tiers, Timed
 from judge.sandbox.view import plain_view
 from judge.selection import Options
 from judge.verdict import Verdict
@@ -60,6 +63,21 @@ def judge(source, sink=None, **options):
     return judge_submission(PROBLEM, source.encode(), "mine.cu", Options(**options), sink or NullSink())
 
 
+def rows_of_scaling(case, inputs, rows):
+    return {"out": float(case.parameters["factor"]) * inputs["x"].take(rows).astype(np.float64)}
+
+
+TIMED = replace(
+    PROBLEM,
+    timed=Timed(("x",), lambda case: case.parameters["n"], rows_of_scaling, Tiers(0.2, 0.4, 0.9, "reads")),
+)
+
+
+def bench(source, problem=TIMED):
+    report = judge_submission(problem, source.encode(), "mine.cu", Options(group="bench"), NullSink())
+    return report, report.cases[0]
+
+
 ALL = [("ptx", "compute_90", "debug"), ("cubin", "sm_90", "fast"), ("cubin", "sm_90", "optimized")]
 
 
@@ -73,8 +91,11 @@ def test_a_right_kernel_is_judged_by_both_and_timed_last(targets):
     correctness = ["one", "some", "many"]
     assert names == [("cpu", n) for n in correctness] + [("cuda", n) for n in [*correctness, "large"]]
     large = report.cases[-1]
-    assert large.timing.median_us == 100
-    assert large.bandwidth_gbs == pytest.approx(8 * 2**20 / 1e5)
+    assert large.timing.median_us == pytest.approx(100.05)
+    assert large.bandwidth_gbs == pytest.approx(8 * 2**20 / 1e3 / large.timing.median_us)
+    assert large.roofline_fraction == pytest.approx(large.bandwidth_gbs / 200)
+    assert large.timing.rates.f32_tflops == 50
+    assert large.tier is None, "the problem has no tiers"
     assert all(case.timing is None for case in report.cases[:-1])
     assert [entry[:2] for entry in notes.finished_cases] == names
     assert report.message == "All cases right: 3 on the CPU backend, 4 on stand-in."
@@ -143,3 +164,34 @@ def test_a_write_beside_a_buffer_shows_in_its_guard_zone(targets):
     assert report.verdict is Verdict.UNDEFINED_BEHAVIOR
     found = {(d.kind.value, d.buffer, d.index) for case in report.cases for d in case.diagnoses}
     assert ("guard_overwritten", "out", (33,)) in found
+
+
+def test_every_repeat_has_other_numbers_and_its_outputs_are_verified(targets):
+    report, case = bench(RIGHT)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert case.timing.fresh_data
+    assert case.timing.verified_repeats > 1
+    assert case.timing.verified_rows == case.timing.rows == 1 << 20
+    assert case.tier == "silver"
+    assert report.tiers == {"large": "silver"}
+
+
+KEPT = "__device__ float kept[1 << 20];\n__device__ int calls;\n"
+
+
+def test_an_answer_kept_in_a_device_variable_is_wrong_in_the_next_repeat(targets):
+    lazy = "if (i < n) { if (kept[i] == 0.f) kept[i] = factor * x[i]; out[i] = kept[i]; }"
+    report, case = bench(KEPT + changed("if (i < n) out[i] = factor * x[i];", lazy))
+    assert report.verdict is Verdict.WRONG_ANSWER, report.message
+    assert "verified elements of timed repeats differ" in report.message
+    assert case.tier is None
+
+
+def test_a_kernel_that_counts_its_calls_and_stops_working_is_caught(targets):
+    lazy = (
+        "__shared__ int call; if (threadIdx.x == 0) call = atomicAdd(&calls, 1) / gridDim.x; __syncthreads();"
+        "if (i < n && (call < 6 || call % 2)) out[i] = factor * x[i];"
+    )
+    report, _ = bench(KEPT + changed("if (i < n) out[i] = factor * x[i];", lazy))
+    assert report.verdict is Verdict.WRONG_ANSWER, report.message
+    assert "of timed repeats differ" in report.message

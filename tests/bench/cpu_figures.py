@@ -91,7 +91,7 @@ def measure(shape: Shape, threads: int, *, watch: bool) -> Times:
     for case in cases:
         plan = next(plan for plan in unit.plans if plan.constants == problem.constants_of(case))
         inputs = _inputs(problem, case)
-        request = case_request(problem, case, submission, plan, compilation.lowered, inputs, bench=False)
+        request = case_request(problem, case, submission, plan, compilation.lowered, inputs)
         for attempt in ("first_s", "second_s"):
             began = time.perf_counter()
             result = run_case(device, request)

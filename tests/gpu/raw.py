@@ -8,8 +8,11 @@ import numpy as np
 
 from judge.backends.base import ModuleImage
 from judge.problem import Role
+from judge.timing.rulers import rulers_for
+from judge.timing.secret import new_key
 from judge.worker.messages import BufferSpec, CaseRequest, LaunchSpec, ParameterValue
 from judge.worker.supervisor import Worker
+from judge.worker.timing_messages import TimingRequest
 
 PLAN = """
 extern "C" __global__ void plan(long long* geometry, unsigned char* arguments, int n, float* x, float* out) {
@@ -46,7 +49,7 @@ def compile_cubin(source, arch):
         nvrtc.destroyProgram(program)
 
 
-def request(n=1000, *, bench=False, time_limit_s=5.0, timing_budget_s=1.0):
+def request(n=1000, *, bench=False, time_limit_s=5.0, timing_budget_s=1.0, arch="sm_90", signed=("x",)):
     return CaseRequest(
         name="raw",
         workspace_kernel="",
@@ -59,8 +62,7 @@ def request(n=1000, *, bench=False, time_limit_s=5.0, timing_budget_s=1.0):
         ),
         inputs={"x": np.arange(n, dtype=np.float32)},
         time_limit_s=time_limit_s,
-        bench=bench,
-        timing_budget_s=timing_budget_s,
+        timing=TimingRequest(new_key(), timing_budget_s, n, signed, rulers_for(arch)) if bench else None,
     )
 
 
@@ -73,7 +75,7 @@ def run(source, *, grid="(n + 255) / 256", block="256", shared="0", **settings):
         whole = source + PLAN % {"grid": grid, "block": block, "shared": shared}
         worker.load(ModuleImage(compile_cubin(whole, arch), whole, {}))
         began = time.monotonic()
-        result = worker.run_case(request(**settings))
+        result = worker.run_case(request(**settings, arch=arch))
         return result, time.monotonic() - began
 
 

@@ -182,7 +182,7 @@ def test_what_a_kernel_prints_is_caught_and_capped():
 
 def test_a_bench_case_has_a_known_time():
     n = 1 << 26
-    result, seconds = run(DOUBLE, n=n, bench=True, time_limit_s=20)
+    result, seconds = run(DOUBLE, n=n, bench=True, time_limit_s=20, signed=())
     timing = result.timing
     assert timing is not None
     gbs = 8 * n / (timing.median_us * 1e3)

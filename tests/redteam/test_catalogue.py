@@ -53,6 +53,7 @@ def test_there_are_rows_enough_and_each_says_what_it_tries():
         "launches",
         "memory",
         "text",
+        "timing",
     }
     assert sum(bool(row.cuda) for row in rows) >= 100
 

@@ -5,8 +5,10 @@ half a second that a one-shot worker would pay for nothing. Memory comes straigh
 never from a pool, so no block of an earlier case is handed out again unseen.
 """
 
+import copy
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +23,12 @@ from judge.backends.base import (
 from judge.backends.cuda.faults import launch_fault
 from judge.backends.cuda.printing import PrintCapture
 from judge.errors import MachineError
-from judge.timing.clocks import sm_clock_reader
-from judge.timing.events import EventStopwatch, Sweeper, launch_packed
+from judge.timing.conditions import conditions_reader
+from judge.timing.events import EventBench, launch_packed
+from judge.timing.sampling import Conditions, RatesSample
 from judge.verdict import Verdict
+
+_Read = TypeVar("_Read")
 
 PRINTF_FIFO_BYTES = 1 << 20
 MALLOC_HEAP_BYTES = 64 << 20
@@ -58,11 +63,11 @@ class CudaDevice:
         except (*self._errors, RuntimeError) as error:
             raise MachineError(f"no usable GPU {ordinal}: {error}") from error
         self._raw = raw
-        self.properties = _properties(raw, int(optin))
+        self.properties = _properties(raw, int(optin), str(runtime.deviceGetPCIBusId(ordinal)))
         self._allocations: list[int] = []
         self._functions: dict[str, int] = {}
         self._module: int | None = None
-        self._sweeper: Sweeper | None = None
+        self._image = b""
         self._printed = PrintCapture() if capture else None
 
     def _open(self, ordinal: int) -> dict[str, Any]:
@@ -76,16 +81,12 @@ class CudaDevice:
         return properties
 
     def warm_up(self) -> None:
-        """Do now what the first case would otherwise wait for: allocation, copy, fill, the L2 sweep."""
+        """Do now what the first case would otherwise wait for: allocation, copy, fill."""
         address = self.allocate(BufferLabel("warm", 1, (256,), "internal"), 256)
         self.upload(address, bytes(256))
         self.poison(address, 256, 0)
         self.download(address, 256)
         self.release_all()
-        self._sweeper = Sweeper(
-            self._driver, self._runtime, int(self._raw["l2CacheSize"]), 4 * int(self._raw["multiProcessorCount"])
-        )
-        self._sweeper.sweep()
         self._runtime.deviceSynchronize()
 
     def load(self, image: bytes, source: str, prepared: bytes = b"") -> None:
@@ -97,7 +98,22 @@ class CudaDevice:
                     Verdict.MEMORY_LIMIT, "the module's __device__ arrays do not fit into the memory of the GPU"
                 ) from error
             raise DeviceFault(Verdict.JUDGE_ERROR, f"the driver refused the compiled module: {error}") from error
-        self._functions.clear()
+        self._image = image
+        self._functions = {}
+
+    def renew(self) -> None:
+        """Load the same module anew: what `__device__` variables kept is gone."""
+        module, self._module = self._module, None
+        if module is not None:
+            self._checked(self._driver.moduleUnload, module)
+        self.load(self._image, "")
+
+    def rival(self, image: bytes) -> "CudaDevice":
+        """The same device, context and allocations with a second module, for comparisons."""
+        other = copy.copy(self)
+        other._module, other._functions = None, {}
+        other.load(image, "")
+        return other
 
     def made_code(self) -> bytes:
         return b""
@@ -151,9 +167,9 @@ class CudaDevice:
             self._checked(self._runtime.memset, address, byte, size_bytes)
 
     def release_all(self) -> None:
-        allocations, self._allocations = self._allocations, []
-        for address in allocations:
-            self._checked(self._runtime.free, address)
+        # In place: a rival shares the list.
+        while self._allocations:
+            self._checked(self._runtime.free, self._allocations.pop())
 
     def launch(
         self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
@@ -181,13 +197,23 @@ class CudaDevice:
         except self._errors as error:
             raise launch_fault(error.status, str(error), while_running=False) from error
 
-    def stopwatch(self) -> EventStopwatch:
-        if self._sweeper is None:
-            self.warm_up()
-        sweeper = self._sweeper
-        assert sweeper is not None
-        clock = sm_clock_reader(self._runtime.deviceGetPCIBusId(self._ordinal))
-        return EventStopwatch(self._runtime, sweeper.sweep, self.submit, clock)
+    def bench(self, rulers: bytes) -> "GuardedBench":
+        """What times launches on this device. rulers: cubin of timing/rulers.cu. Close it before release_all()."""
+        address = self._runtime.deviceGetPCIBusId(self._ordinal)
+        try:
+            bench = EventBench(
+                self._driver,
+                self._runtime,
+                rulers,
+                self.submit,
+                conditions_reader(address),
+                l2_bytes=int(self._raw["l2CacheSize"]),
+                sms=int(self._raw["multiProcessorCount"]),
+                memory_bytes=self.properties.memory_bytes,
+            )
+        except self._errors as error:
+            raise DeviceFault(Verdict.JUDGE_ERROR, f"the timing of this GPU could not be set up: {error}") from error
+        return GuardedBench(bench, self._errors, self._take_printed)
 
     def _wait(self, time_limit_s: float) -> None:
         runtime = self._runtime
@@ -229,12 +255,44 @@ class CudaDevice:
             raise launch_fault(error.status, str(error), while_running=True) from error
 
 
+class GuardedBench:
+    """An EventBench whose CUDA errors are faults of the kernel that was being timed."""
+
+    def __init__(self, bench: EventBench, errors: tuple[type[Exception], ...], take_printed: Callable[[], str]) -> None:
+        self._take_printed = take_printed
+        self._bench = bench
+        self._errors = errors
+
+    def cold_sample(self, launches: Sequence[Launch]) -> float:
+        return self._guarded(self._bench.cold_sample, launches)
+
+    def rates_sample(self) -> RatesSample:
+        return self._guarded(self._bench.rates_sample)
+
+    def conditions(self) -> Conditions:
+        return self._bench.conditions()
+
+    def refresh(self, address: int, count: int, element_bytes: int, before: int, now: int) -> None:
+        self._guarded(self._bench.refresh, address, count, element_bytes, before, now)
+
+    def close(self) -> None:
+        self._guarded(self._bench.close)
+        # What timed repeats print is what the verified launch printed; the next case must not show it.
+        self._take_printed()
+
+    def _guarded(self, call: Callable[..., _Read], *arguments: Any) -> _Read:
+        try:
+            return call(*arguments)
+        except self._errors as error:
+            raise launch_fault(error.status, str(error), while_running=True) from error  # type: ignore[attr-defined]
+
+
 def _host_address(view: memoryview) -> int:
     """Address of a view's bytes, which the caller keeps alive."""
     return int(np.frombuffer(view, np.uint8).ctypes.data)
 
 
-def _properties(raw: dict[str, Any], shared_bytes: int) -> DeviceProperties:
+def _properties(raw: dict[str, Any], shared_bytes: int, address: str) -> DeviceProperties:
     name = raw["name"]
     block, grid = raw["maxThreadsDim"], raw["maxGridSize"]
     return DeviceProperties(
@@ -247,4 +305,5 @@ def _properties(raw: dict[str, Any], shared_bytes: int) -> DeviceProperties:
         max_grid=(int(grid[0]), int(grid[1]), int(grid[2])),
         max_shared_bytes=shared_bytes,
         memory_bytes=int(raw["totalGlobalMem"]),
+        address=address,
     )

@@ -8,9 +8,13 @@ import pytest
 from judge.backends.base import DeviceFault, KernelAttributes, LaunchOutcome
 from judge.problem import Role
 from judge.records import BufferTraffic, Counters, Diagnosis, DiagnosisKind
+from judge.timing.fresh import flipped
+from judge.timing.sampling import Conditions, RatesSample
+from judge.timing.secret import Secret
 from judge.verdict import Verdict
 from judge.worker.execution import GUARD_BYTES, run_case
 from judge.worker.messages import BufferSpec, CaseRequest, LaunchSpec, ParameterValue, WorkspaceSpec
+from judge.worker.timing_messages import TimingRequest
 from tests.unit.worker.fake_device import FakeDevice, planner, workspace_planner
 
 X = BufferSpec("x", "f32", "float", (2, 2), Role.INPUT, 4)
@@ -215,42 +219,82 @@ def test_a_planner_that_faults_is_the_fault_of_a_launch_line():
     assert "cannot be evaluated: did not end" in result.message
 
 
-def test_only_a_device_with_a_stopwatch_is_timed_and_its_last_outputs_come_back():
-    class Timed(FakeDevice):
-        def stopwatch(self):
-            return self
+class Timed(FakeDevice):
+    """Counts what timing asks of it; its samples take 12.5 us and run the launches unless `idle`."""
 
-        def cold_sample(self, launches):
-            for launch in launches:
-                self.launch(launch, time_limit_s=1)
-            return 12.5
+    idle = False
 
-        def clock_mhz(self):
-            return 1980
+    def renew(self):
+        self.renewed = True
 
+    def rival(self, image):
+        raise AssertionError("no rival was asked for")
+
+    def bench(self, rulers):
+        return self
+
+    def close(self):
+        self.closed = True
+
+    def refresh(self, address, count, element_bytes, before, now):
+        data = np.frombuffer(self.download(address, count * element_bytes), np.uint32)
+        self.upload(address, flipped(flipped(data, before), now).tobytes())
+
+    def cold_sample(self, launches):
+        self.seen = [*getattr(self, "seen", []), self.download(self.labels["x"] + GUARD_BYTES, 16)]
+        for launch in launches if not self.idle else ():
+            self.launch(launch, time_limit_s=1)
+        return 12.5
+
+    def rates_sample(self):
+        return RatesSample(1.0, 1.0, 1.0, 1.0, 1.0)
+
+    def conditions(self):
+        return Conditions(clock_mhz=1980)
+
+
+KEY = bytes(range(32)).hex()
+
+
+def timing(**settings):
+    return TimingRequest(key=KEY, budget_s=0.0, **settings)
+
+
+def test_only_a_device_with_a_bench_is_timed_and_its_last_outputs_come_back():
     stages = []
     device = Timed({"plan_l": ONE_LAUNCH, "k": doubling}, kind="cuda")
-    result = run_case(device, request(bench=True, timing_budget_s=0.0), stages.append)
+    result = run_case(device, request(timing=timing()), stages.append)
     assert result.timing is not None
     assert (result.timing.median_us, result.timing.clock_mhz, result.timing.cold) == (12.5, 1980, True)
     assert np.frombuffer(result.outputs["out"], np.float32).tolist() == [0, 2, 4, 6]
     assert stages == ["running", "timing", "fetching"]
-    assert run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": doubling}), request(bench=True)).timing is None
+    assert device.renewed
+    assert device.closed
+    assert run_case(FakeDevice({"plan_l": ONE_LAUNCH, "k": doubling}), request(timing=timing())).timing is None
+
+
+def test_every_repeat_has_other_numbers_and_rows_of_a_secret_third_are_kept():
+    device = Timed({"plan_l": ONE_LAUNCH, "k": doubling}, kind="cuda")
+    wanted = TimingRequest(key=KEY, budget_s=0.0, rows=4, signed=("x",))
+    result = run_case(device, request(timing=wanted))
+    assert result.verdict is None, "the inputs are in the end what they were"
+    assert len(set(device.seen)) > 4, "four signs have sixteen patterns"
+    secret, evidence = Secret(bytes.fromhex(KEY)), result.evidence
+    assert evidence.last == len(device.seen) - 1
+    first = len(device.seen) - result.timing.samples
+    assert list(evidence.kept) == [n for n in range(first, evidence.last) if secret.verified(n)]
+    assert first >= 1
+    x = np.arange(4, dtype=np.float32)
+    for place, repeat in enumerate(evidence.kept):
+        rows = np.frombuffer(evidence.rows, np.float32)[4 * place : 4 * place + 4]
+        assert np.array_equal(rows, 2 * flipped(x, secret.seed(repeat)))
+    assert np.array_equal(np.frombuffer(result.outputs["out"], np.float32), 2 * flipped(x, secret.seed(evidence.last)))
 
 
 def test_a_kernel_that_stops_writing_after_the_first_run_is_caught_by_its_last_sample():
-    class Timed(FakeDevice):
-        def stopwatch(self):
-            return self
-
-        def cold_sample(self, launches):
-            return 1.0
-
-        def clock_mhz(self):
-            return None
-
     device = Timed({"plan_l": ONE_LAUNCH, "k": doubling}, kind="cuda")
-    assert run_case(device, request(bench=True, timing_budget_s=0.0)).outputs["out"] == b"\xff" * 16
+    device.idle = True
+    assert run_case(device, request(timing=timing())).outputs["out"] == b"\xff" * 16
 
 
 def test_what_two_launches_read_together_is_counted_once():

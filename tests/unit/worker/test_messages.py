@@ -18,6 +18,7 @@ from judge.records import (
     Timing,
 )
 from judge.sandbox.inside import Confinement
+from judge.timing.secret import Secret
 from judge.verdict import Verdict
 from judge.worker.messages import (
     BufferSpec,
@@ -26,6 +27,7 @@ from judge.worker.messages import (
     LaunchShape,
     LaunchSpec,
     ParameterValue,
+    RivalSpec,
     WorkspaceSpec,
     case_frame,
     fault_header,
@@ -39,6 +41,7 @@ from judge.worker.messages import (
     parse_result,
     result_frame,
 )
+from judge.worker.timing_messages import Evidence, TimingRequest
 from judge.worker.wire import Frame, WireError
 
 REQUEST = CaseRequest(
@@ -54,10 +57,15 @@ REQUEST = CaseRequest(
     ),
     inputs={"x": np.ones((2, 3), np.float32), "empty": np.zeros(0, np.int32)},
     workspaces=(WorkspaceSpec("part", "float", 1),),
-    bench=True,
+    timing=TimingRequest(key="00" * 32, budget_s=0.5, rows=2, signed=("x",), rulers=b"cubin"),
+    rival=RivalSpec("w2", "l2", (LaunchSpec("_Z1r", "r", 4),), (WorkspaceSpec("q", "int", 2),), b"other cubin"),
     schedule=11,
     patterns=True,
 )
+
+SECRET = Secret(bytes.fromhex(REQUEST.timing.key))
+VERIFIED = next(n for n in range(9) if SECRET.verified(n))
+UNVERIFIED = next(n for n in range(9) if not SECRET.verified(n))
 
 RESULT = CaseResult(
     message="m",
@@ -75,6 +83,8 @@ RESULT = CaseResult(
     outputs={"out": b"12345678"},
     seconds=0.5,
     printed="hello",
+    evidence=Evidence(9, (VERIFIED,), b"abcdefgh"),
+    pairs=((1.0, 2.0), (3.0, 4.0)),
     timing=Timing(median_us=1, p10_us=1, p90_us=2, samples=20, rel_ci95=0.01, cold=True),
 )
 
@@ -132,6 +142,20 @@ def test_two_outputs_under_one_name_are_refused():
     header["body"]["outputs"] = ["out", "out"]
     with pytest.raises(WireError):
         parse_result(over_the_wire(header, [b"12345678", b"12345678"]), REQUEST)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        Evidence(9, (UNVERIFIED,), b"12345678"),
+        Evidence(9, (VERIFIED, VERIFIED), b"12345678" * 2),
+        Evidence(VERIFIED, (VERIFIED,), b"12345678"),
+        Evidence(9, (VERIFIED,), b"1234567"),
+    ],
+)
+def test_evidence_that_was_not_asked_for_is_refused(evidence):
+    with pytest.raises(WireError, match="evidence"):
+        parse_result(over_the_wire(*result_frame(CaseResult(**{**vars(RESULT), "evidence": evidence}))), REQUEST)
 
 
 def test_another_message_is_no_result():

@@ -1,0 +1,112 @@
+// The judge's own kernels on a GPU: fresh signs for the inputs, a cold L2, and what the device can do at best.
+
+using u64 = unsigned long long;
+
+__device__ static u64 signs(u64 seed, u64 word) {
+  if (seed == 0) return 0;
+  u64 z = seed + (word + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+// From the signs of one seed to those of another; fresh.py has the same function.
+template <int BYTES, typename Word>
+__device__ static void refresh(Word* data, u64 count, u64 before, u64 now) {
+  constexpr int IN_VECTOR = 16 / BYTES;
+  uint4* vectors = reinterpret_cast<uint4*>(data);
+  const u64 whole = count / IN_VECTOR;
+  const u64 thread = u64(blockIdx.x) * blockDim.x + threadIdx.x, threads = u64(gridDim.x) * blockDim.x;
+  for (u64 v = thread; v < whole; v += threads) {
+    const u64 first = v * IN_VECTOR;
+    const unsigned bits = unsigned((signs(before, first >> 6) ^ signs(now, first >> 6)) >> (first & 63));
+    uint4 x = vectors[v];
+    unsigned* part = reinterpret_cast<unsigned*>(&x);
+#pragma unroll
+    for (int e = 0; e < IN_VECTOR; ++e) {
+      part[e * BYTES / 4] ^= ((bits >> e) & 1u) << (8 * ((e * BYTES) % 4 + BYTES) - 1);
+    }
+    vectors[v] = x;
+  }
+  for (u64 e = whole * IN_VECTOR + thread; e < count; e += threads) {
+    const u64 bit = ((signs(before, e >> 6) ^ signs(now, e >> 6)) >> (e & 63)) & 1;
+    data[e] = Word(data[e] ^ (Word(bit) << (8 * BYTES - 1)));
+  }
+}
+
+extern "C" __global__ void judge_refresh4(unsigned* data, u64 count, u64 before, u64 now) {
+  refresh<4>(data, count, before, now);
+}
+
+extern "C" __global__ void judge_refresh2(unsigned short* data, u64 count, u64 before, u64 now) {
+  refresh<2>(data, count, before, now);
+}
+
+extern "C" __global__ void judge_empty() {}
+
+extern "C" __global__ void __launch_bounds__(512) judge_read(const uint4* data, u64 vectors, unsigned* sink) {
+  const u64 stride = u64(gridDim.x) * blockDim.x;
+  u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+  unsigned seen = 0;
+  for (; i + 7 * stride < vectors; i += 8 * stride) {
+    uint4 x[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) x[k] = __ldcs(data + i + k * stride);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) seen |= x[k].x | x[k].y | x[k].z | x[k].w;
+  }
+  for (; i < vectors; i += stride) {
+    const uint4 x = __ldcs(data + i);
+    seen |= x.x | x.y | x.z | x.w;
+  }
+  if (seen != 0) *sink = seen;  // the buffer is zero, so nothing is stored
+}
+
+extern "C" __global__ void __launch_bounds__(512) judge_copy(const uint4* from, uint4* to, u64 vectors) {
+  const u64 stride = u64(gridDim.x) * blockDim.x;
+  u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i + 3 * stride < vectors; i += 4 * stride) {
+    uint4 x[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) x[k] = __ldcs(from + i + k * stride);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) __stcs(to + i + k * stride, x[k]);
+  }
+  for (; i < vectors; i += stride) __stcs(to + i, __ldcs(from + i));
+}
+
+// 16 chains of 2 operations in each of `rounds` rounds of every thread.
+extern "C" __global__ void __launch_bounds__(256) judge_f32(float* sink, int rounds, float a, float b) {
+  float x[16];
+#pragma unroll
+  for (int k = 0; k < 16; ++k) x[k] = float(threadIdx.x + k);
+  for (int r = 0; r < rounds; ++r) {
+#pragma unroll
+    for (int k = 0; k < 16; ++k) x[k] = fmaf(x[k], a, b);
+  }
+  float sum = 0;
+#pragma unroll
+  for (int k = 0; k < 16; ++k) sum += x[k];
+  if (sum == 12345.f) *sink = sum;
+}
+
+// 8 products of 16 x 8 x 16 in each of `rounds` rounds of every warp.
+extern "C" __global__ void __launch_bounds__(256) judge_f16(float* sink, int rounds) {
+#if __CUDA_ARCH__ >= 800
+  float c[8][4] = {};
+  const unsigned a = 0x3c003c00u + threadIdx.x, b = 0x2c002c00u + threadIdx.x;
+  for (int r = 0; r < rounds; ++r) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};"
+          : "+f"(c[k][0]), "+f"(c[k][1]), "+f"(c[k][2]), "+f"(c[k][3])
+          : "r"(a), "r"(b));
+    }
+  }
+  float sum = 0;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) sum += c[k][0] + c[k][1] + c[k][2] + c[k][3];
+  if (sum == 12345.f) *sink = sum;
+#endif
+}
