@@ -61,7 +61,8 @@ class Bubblewrap:
         # First, because the checkout or the interpreter may lie in /tmp themselves.
         line += ["--perms", "1777", *(["--size", str(view.tmp_bytes)] if self.modern else []), "--tmpfs", "/tmp"]
         # bwrap makes the folders on the way for root alone, and another user is to walk through them.
-        for folder in sorted({parent for path in view.read_only for parent in map(str, Path(path).parents)}):
+        shown = (*view.read_only, *view.devices)
+        for folder in sorted({parent for path in shown for parent in map(str, Path(path).parents)}):
             line += ["--perms", "0755", "--dir", folder] if folder not in {"/", "/tmp"} else []
         for path in view.read_only:
             line += ["--ro-bind", path, path]

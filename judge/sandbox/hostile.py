@@ -70,7 +70,8 @@ def reach(question: dict[str, object]) -> list[str]:
 
 
 def _holds_interpreter(folder: str) -> bool:
-    return any(path.startswith(f"{folder}/") for path in (sys.base_prefix, sys.prefix, sys.executable, __file__))
+    places = (sys.base_prefix, sys.prefix, sys.executable, os.path.realpath(sys.executable), __file__)
+    return any(path.startswith(f"{folder}/") for path in places)
 
 
 def fork() -> Iterator[int]:

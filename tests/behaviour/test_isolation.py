@@ -343,6 +343,7 @@ import judge.backends.cuda.device
 with open(f"/proc/{os.getpid()}/task/{os.getpid()}/comm", "w") as comm:
     comm.write("a driver")
 print(os.getuid() != 0, open("/proc/self/comm").read().strip(), os.access("/proc/sys/vm/swappiness", os.W_OK))
+open("/dev/zero", "rb").read(1)  # as it opens the GPU's
 """
 
 
@@ -352,6 +353,25 @@ def test_a_gpu_box_gives_up_root_first_and_still_finds_its_modules_and_names_its
     one = process.BoxedProcess([sys.executable, "-c", GPU_START], gpu_view(0), supervisor._environment(), ())
     assert one.exit_code(60) == 0
     assert one.stdout.read().decode() == "True a driver False\n"
+    one.end()
+    one.stdout.close()
+
+
+WALK = """
+import os, sys
+from judge.sandbox.privileges import drop_root
+drop_root()
+print(*[path for path in sys.argv[1:] if not os.access(os.path.dirname(path), os.X_OK | os.R_OK)])
+"""
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("view", [plain_view(), gpu_view(0)], ids=["plain", "gpu"])
+def test_who_gave_up_root_still_walks_to_everything_a_box_shows(view):
+    shown = [*view.read_only, *view.devices]
+    one = process.BoxedProcess([sys.executable, "-c", WALK, *shown], view, supervisor._environment(), ())
+    assert one.exit_code(60) == 0
+    assert one.stdout.read().decode() == "\n"
     one.end()
     one.stdout.close()
 

@@ -111,8 +111,7 @@ def _call_line_bytes(abbreviations: str) -> dict[int, int]:
 
 def _octets(text: str) -> list[int]:
     """The bytes of a `.b8` line. Inline assembly writes what it likes, so larger figures count as the largest byte."""
-    digits = [byte.strip() for byte in text.split(",")]
-    return [min(int(one), 255) if len(one) <= 3 else 255 for one in digits if one]
+    return [min(int(digits), 255) if len(digits) <= 3 else 255 for digits in re.findall(r"\d+", text, re.ASCII)]
 
 
 def _uleb128(data: Iterator[int]) -> int:

@@ -112,3 +112,10 @@ def test_bytes_of_thousands_of_digits_are_no_error_of_ours():
     endless = "9" * 6000
     assert inlined_ranges(f".b8 1, {endless}, 4", f".b8 {endless}", {}) == []
     assert local_names(f".b8 3\n.b64 __local_depot0\n.b8 35\n.b8 {endless}\n.b8 97, 98\n.b8 0 \n") != {}
+
+
+@pytest.mark.parametrize("written", ["1 1,0", "1,,0", " 1 , 0 ", "99999999999999999999,0", ",", "1 "])
+def test_bytes_that_inline_assembly_wrote_oddly_are_read_or_left_out(written):
+    odd = ABBREVIATIONS.replace(".b8 5\n", f".b8 5\n.b8 {written}\n")
+    assert isinstance(inlined_ranges(odd, ENTRIES, {1: "a", 2: "b"}), list)
+    assert isinstance(inlined_ranges(ABBREVIATIONS, ENTRIES.replace(".b8 40", f".b8 {written}"), {}), list)
