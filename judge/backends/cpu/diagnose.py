@@ -53,6 +53,7 @@ def diagnose(
     widths: dict[tuple[DiagnosisKind, int, str | None, str, bool], int] = {}
     racing: dict[tuple[str | None, int], tuple[int, int]] = {}
     mild: dict[tuple[str | None, int], tuple[int, int]] = {}
+    copied: set[tuple[DiagnosisKind, int, str | None, str, bool]] = set()
     for event in sorted(events, key=lambda e: e.warning):
         kernel = module.kernels[event.kernel]
         line = line_of(kernel, event.instruction, source_name)
@@ -74,21 +75,28 @@ def diagnose(
             diagnosis = speaks.model_copy(update={"occurrences": known.occurrences + event.count})
         widths[key] = max(widths.get(key, 0), _WIDTH[event.other.scope if event.other else ""])
         sites[key] = diagnosis
+        if event.space == "local" or event.other is not None:
+            copied.add(key)
     parted = any(d.kind is DiagnosisKind.DIVERGENT_BARRIER and not d.warning for d in sites.values())
     return [
         d
-        for d in sites.values()
-        if not _follows_from_race(d, racing)
+        for key, d in sites.items()
+        if not _follows_from_race(d, racing, may_be_copy=key in copied)
         # Threads that met different barriers end at different times: that is the same fault again.
         and not (parted and d.kind is DiagnosisKind.DIVERGENT_BARRIER and d.warning)
     ]
 
 
-def _follows_from_race(diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]]) -> bool:
+def _follows_from_race(
+    diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]], *, may_be_copy: bool
+) -> bool:
     """Whoever reads too early in a race reads what nobody has written yet: that is the race again.
 
     racing: the places of proved races. Where one lies, writes that change nothing are no news either.
+    may_be_copy: what was read may have been copied from where somebody read too early.
     """
+    if racing and may_be_copy and diagnosis.kind is DiagnosisKind.UNINITIALIZED:
+        return True
     known = diagnosis.line is not None and (diagnosis.buffer, diagnosis.line) in racing
     return known and (
         diagnosis.kind is DiagnosisKind.UNINITIALIZED or (diagnosis.kind is DiagnosisKind.RACE and diagnosis.warning)
