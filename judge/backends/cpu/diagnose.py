@@ -115,7 +115,11 @@ def line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None)
     """The innermost line of the submission: out of a header's helper to where the user called it."""
     if instruction is None or not 0 <= instruction < len(kernel.instructions):
         return None
-    location = kernel.instructions[instruction].location
+    return own_line(kernel.instructions[instruction].location, source_name)
+
+
+def own_line(location: ir.Location | None, source_name: str | None) -> int | None:
+    """The submission's line of a location: its own, or where the header's function was called."""
     while location is not None:
         if source_name is not None:
             own = location.file == source_name or location.file.endswith("/" + source_name)

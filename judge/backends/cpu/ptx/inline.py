@@ -11,6 +11,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.copier import Copier
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError, readable_name
+from judge.backends.cpu.ptx.fold import first_refusal, fold_branches
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -55,10 +56,14 @@ class _Inliner:
         shared, static_bytes, self.shared_offsets = self.lay_out_shared(routine)
         parameters, parameter_bytes = lay_out_parameters(entry)
         self.copy(routine, {}, {}, None)
+        registers, instructions = fold_branches(tuple(self.registers), self.instructions)
+        refused = first_refusal(instructions)
+        if refused is not None:
+            raise NotEmulatedError(refused.modifiers[0], refused.location)
         self.kernel = ir.Kernel(
             name=entry.name,
-            registers=tuple(self.registers),
-            instructions=tuple(self.instructions),
+            registers=registers,
+            instructions=tuple(instructions),
             parameters=parameters,
             parameter_bytes=parameter_bytes,
             shared=shared,
@@ -121,9 +126,6 @@ class _Inliner:
             if isinstance(parameter, Parameter) and parameter.register is None and parameter.storage not in places:
                 places[parameter.storage] = self.new_local(parameter.storage, call)
         copier = Copier(self.new_local, self.shared_offsets, registers, places, call)
-        if routine.refusal is not None:
-            index, name = routine.refusal
-            raise NotEmulatedError(name, copier.location(routine.items[index].location))
         starts: list[int] = []
         branches: list[int] = []
         last = len(routine.items) - 1
@@ -199,7 +201,8 @@ class _Inliner:
             self.builtin(copier, site, location)
             return
         if site.callee in self.active:
-            raise NotEmulatedError(f"recursive function {readable_name(site.callee)}", location)
+            self.refuse(f"recursive function {readable_name(site.callee)}", location)
+            return
         if len(self.active) >= MAX_CALL_DEPTH:
             raise PtxError(f"calls are nested deeper than {MAX_CALL_DEPTH}", location)
         skip = len(self.instructions) if site.guard is not None else None
@@ -301,10 +304,15 @@ class _Inliner:
         self.append(ir.Instruction("mov", (width,), (fresh,), (source,), None, location))
         return None
 
+    def refuse(self, name: str, location: ir.Location | None) -> None:
+        """Only a fault when the kernel can get there (see fold.py)."""
+        self.append(ir.Instruction("refused", (name,), (), (), None, location))
+
     def builtin(self, copier: Copier, site: CallSite, location: ir.Location | None) -> None:
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
-                raise NotEmulatedError(f"{site.callee} of the device runtime", location)
+                self.refuse(f"{site.callee} of the device runtime", location)
+                return
             raise PtxError(f"function {readable_name(site.callee)} is declared but has no body", location)
         self.append(
             ir.Instruction(

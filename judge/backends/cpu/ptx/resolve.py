@@ -201,10 +201,8 @@ class _Resolver(Operands):
         self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
 
     def refuse(self, name: str) -> None:
-        """Note what only a GPU runs; `trap` keeps the place of the statement."""
-        if self.routine.refusal is None:
-            self.routine.refusal = (len(self.routine.items), name)
-        self.routine.items.append(Draft("trap", (), (), (), None, self.location))
+        """Note what only a GPU runs, in the place of the statement."""
+        self.routine.items.append(Draft("refused", (name,), (), (), None, self.location))
 
     def guard(self, guard: syntax.Guard | None) -> ir.Guard | None:
         if guard is None:

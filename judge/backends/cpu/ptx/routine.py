@@ -110,7 +110,7 @@ class Routine:
     """A function ready to be copied into kernels.
 
     labels: index of the item each label of the outermost scope stands before.
-    refusal: (index of the item, name) of the first thing only a GPU runs; it matters once a kernel gets there.
+    An item "refused" stands for what only a GPU runs, its name for a modifier; it matters once a kernel gets there.
     """
 
     name: str
@@ -123,7 +123,6 @@ class Routine:
     shared: dict[Storage, None] = field(default_factory=dict)
     callees: dict[str, ir.Location | None] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
-    refusal: tuple[int, str] | None = None
 
     def register(self, name: str, type_: str) -> ir.Register:
         """A new register of this routine."""
