@@ -35,14 +35,20 @@ BUILTINS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 _DYNAMIC_SHARED_ALIGN = 16
 
 
-def build_kernel(entry: syntax.Function, routines: Mapping[str, Routine]) -> ir.Kernel:
-    """The kernel of an entry. Raises PtxError when it uses what the backend lacks or grows too large."""
-    return _Inliner(entry, routines).kernel
+def build_kernel(
+    entry: syntax.Function, routines: Mapping[str, Routine], pointers: Mapping[str, int] | None = None
+) -> ir.Kernel:
+    """The kernel of an entry. Raises PtxError when it uses what the backend lacks or grows too large.
+
+    pointers: the functions whose address the module takes, and what the address is.
+    """
+    return _Inliner(entry, routines, pointers or {}).kernel
 
 
 class _Inliner:
-    def __init__(self, entry: syntax.Function, routines: Mapping[str, Routine]) -> None:
+    def __init__(self, entry: syntax.Function, routines: Mapping[str, Routine], pointers: Mapping[str, int]) -> None:
         self.routines = routines
+        self.pointers = pointers
         self.registers: list[ir.Register] = []
         self.instructions: list[ir.Instruction] = []
         self.local: list[ir.Variable] = []
@@ -82,7 +88,7 @@ class _Inliner:
         while waiting:
             routine = waiting.pop()
             used.update(routine.shared)
-            for name in routine.callees:
+            for name in (*routine.callees, *(self.pointers if routine.calls_pointers else ())):
                 if name in self.routines and name not in seen:
                     seen.add(name)
                     waiting.append(self.routines[name])
@@ -196,6 +202,9 @@ class _Inliner:
     def call(self, copier: Copier, site: CallSite) -> None:
         location = copier.location(site.location)
         self.spend(location)
+        if isinstance(site.callee, ir.Register):
+            self.call_through(copier, site, site.callee, location)
+            return
         routine = self.routines.get(site.callee)
         if routine is None:
             self.builtin(copier, site, location)
@@ -222,10 +231,37 @@ class _Inliner:
             if instruction is not None:
                 self.append(instruction)
         if skip is not None:
-            bra = self.instructions[skip]
-            self.instructions[skip] = ir.Instruction(
-                "bra", (), (), (ir.Target(len(self.instructions)),), bra.guard, location
-            )
+            self.land(skip)
+
+    def call_through(self, copier: Copier, site: CallSite, pointer: ir.Register, location: ir.Location | None) -> None:
+        """Compare the pointer with each function it may hold and call that one; no function of them is a trap."""
+        address = copier.registers[pointer.index]
+        skip: list[int] = []
+        if site.guard is not None:
+            inverse = ir.Guard(copier.registers[site.guard.register.index], not site.guard.negated)
+            skip.append(len(self.instructions))
+            self.append(ir.Instruction("bra", (), (), (ir.Target(0),), inverse, location))
+        for name, known in self.pointers.items():
+            if not _fits(self.routines[name], site):
+                continue
+            other = self.new_register("%other", "pred")
+            sources = (address, ir.Immediate(known))
+            self.append(ir.Instruction("setp", ("ne", "u64"), (other,), sources, None, location))
+            past = len(self.instructions)
+            self.append(ir.Instruction("bra", (), (), (ir.Target(0),), ir.Guard(other, False), location))
+            self.call(copier, CallSite(name, site.results, site.arguments, None, site.location))
+            skip.append(len(self.instructions))
+            self.append(ir.Instruction("bra", ("uni",), (), (ir.Target(0),), None, location))
+            self.land(past)
+        self.append(ir.Instruction("trap", (), (), (), None, location))
+        for position in skip:
+            self.land(position)
+
+    def land(self, position: int) -> None:
+        """Let the branch at a position lead to the next instruction."""
+        bra = self.instructions[position]
+        target = (ir.Target(len(self.instructions)),)
+        self.instructions[position] = ir.Instruction("bra", bra.modifiers, (), target, bra.guard, bra.location)
 
     def bind(
         self,
@@ -309,6 +345,7 @@ class _Inliner:
         self.append(ir.Instruction("refused", (name,), (), (), None, location))
 
     def builtin(self, copier: Copier, site: CallSite, location: ir.Location | None) -> None:
+        assert isinstance(site.callee, str)
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
                 self.refuse(f"{site.callee} of the device runtime", location)
@@ -324,6 +361,22 @@ class _Inliner:
                 location,
             )
         )
+
+
+def _fits(routine: Routine, site: CallSite) -> bool:
+    """Whether a function takes and returns what a call through a pointer hands over."""
+    pairs = [(routine.parameters, site.arguments), (routine.results, site.results)]
+    return all(
+        len(formals) == len(actuals) and all(_size(f) == _size(a) for f, a in zip(formals, actuals, strict=True))
+        for formals, actuals in pairs
+    )
+
+
+def _size(argument: Argument) -> int | None:
+    """Bytes of a parameter or a register; None for a constant."""
+    if isinstance(argument, Parameter):
+        return argument.size
+    return argument.bits // 8 if isinstance(argument, ir.Register) else None
 
 
 def lay_out_parameters(entry: syntax.Function) -> tuple[tuple[ir.KernelParameter, ...], int]:
