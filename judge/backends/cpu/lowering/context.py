@@ -104,6 +104,8 @@ class Lowering:
         """The instruction may read what has no value: it only copies."""
         self.carried = Carried()
         """Copies of what may have no value."""
+        self.loose: frozenset[int] = frozenset()
+        """Volatile stores to what is no flag."""
         self.strong = False
         """The access being lowered is volatile, atomic or ordered: two such never race."""
 

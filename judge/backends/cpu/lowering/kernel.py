@@ -26,6 +26,7 @@ from judge.backends.cpu.lowering.carried import carried_copies
 from judge.backends.cpu.lowering.context import Lowering, Registers
 from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
 from judge.backends.cpu.lowering.dispatch import Dispatcher, state_store
+from judge.backends.cpu.lowering.flags import loose_stores
 from judge.backends.cpu.lowering.flow import (
     EXIT,
     Block,
@@ -132,6 +133,7 @@ class _KernelLowering:
         self.b = self.lw.b
         if watch:
             self.lw.carried = carried_copies(kernel, blocks)
+            self.lw.loose = loose_stores(kernel, blocks)
         self.quiet = quiet_reads(kernel, uniformity.spaces) if watch else frozenset()
         self.defined = Definedness(
             doubtful_registers(kernel, blocks, copied_bytes(kernel, uniformity.spaces)) if watch else [],

@@ -224,7 +224,7 @@ def store(lw: Lowering, instruction: Instruction) -> None:
         raise lw.refuse(instruction)
     elements = source.elements if isinstance(source, Vector) else (source,)
     values = [lw.read(e, int_elem(bits)) for e in elements]
-    lw.strong = is_strong(instruction)
+    lw.strong = is_strong(instruction) and lw.index not in lw.loose
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
     note_access(lw, pointer, spaces, bits // 8 * count, WRITE)
