@@ -20,6 +20,9 @@ MODULE_SLOT = 5
 FIRST_BUFFER_SLOT = 8
 MAX_SLOTS = 4096
 
+FUNCTION_SLOT = MAX_SLOTS
+"""Addresses of functions: no memory lies there, and a function has one only if the module takes it."""
+
 SPACE_SLOTS = {
     "shared": SHARED_SLOT,
     "local": LOCAL_SLOT,

@@ -13,7 +13,7 @@ from judge.backends.base import (
 )
 from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT
-from judge.backends.cpu.diagnose import diagnose, readable_name, source_line
+from judge.backends.cpu.diagnose import diagnose, own_line, readable_name, source_line
 from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
 from judge.backends.cpu.figures import launch_counters
 from judge.backends.cpu.interpreter import initial_block
@@ -33,6 +33,14 @@ JIT_MACHINES = ("x86_64", "AMD64")
 """Where generated code has been run and compared; elsewhere the interpreter is right and slow."""
 
 _FAULT_KINDS = {DiagnosisKind.TRAP, DiagnosisKind.ASSERT}
+
+
+def _place(location: ir.Location | None) -> str:
+    """The submission's line in front of a refusal; of a header nobody called from it, its name too."""
+    if location is None:
+        return ""
+    line = own_line(location, SOURCE_NAME)
+    return f"line {line}: " if line is not None else f"{location.file} line {location.line}: "
 
 
 class CpuDevice:
@@ -74,14 +82,13 @@ class CpuDevice:
         try:
             module = load(image.decode("utf-8", "replace"))
         except PtxError as error:
-            place = f"line {error.location.line}: " if error.location is not None else ""
-            raise DeviceFault("compile_error", f"{place}{error}") from error
+            raise DeviceFault("compile_error", f"{_place(error.location)}{error}") from error
         for name in module.kernels:
             try:
                 self.executor.prepare(module, name, shape=self._expected_shape(name))
             except NotEmulatedError as error:
-                place = f"line {error.location.line}: " if error.location is not None else ""
-                raise DeviceFault("compile_error", f"{place}not emulated: {error}, needs a GPU") from error
+                message = f"{_place(error.location)}not emulated: {error}, needs a GPU"
+                raise DeviceFault("compile_error", message) from error
         self._module = module
         self._source = source
         self.release_all()

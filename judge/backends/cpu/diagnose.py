@@ -53,6 +53,7 @@ def diagnose(
     widths: dict[tuple[DiagnosisKind, int, str | None, str, bool], int] = {}
     racing: dict[tuple[str | None, int], tuple[int, int]] = {}
     mild: dict[tuple[str | None, int], tuple[int, int]] = {}
+    copied: set[tuple[DiagnosisKind, int, str | None, str, bool]] = set()
     for event in sorted(events, key=lambda e: e.warning):
         kernel = module.kernels[event.kernel]
         line = line_of(kernel, event.instruction, source_name)
@@ -74,21 +75,28 @@ def diagnose(
             diagnosis = speaks.model_copy(update={"occurrences": known.occurrences + event.count})
         widths[key] = max(widths.get(key, 0), _WIDTH[event.other.scope if event.other else ""])
         sites[key] = diagnosis
+        if event.space == "local" or event.other is not None:
+            copied.add(key)
     parted = any(d.kind is DiagnosisKind.DIVERGENT_BARRIER and not d.warning for d in sites.values())
     return [
         d
-        for d in sites.values()
-        if not _follows_from_race(d, racing)
+        for key, d in sites.items()
+        if not _follows_from_race(d, racing, may_be_copy=key in copied)
         # Threads that met different barriers end at different times: that is the same fault again.
         and not (parted and d.kind is DiagnosisKind.DIVERGENT_BARRIER and d.warning)
     ]
 
 
-def _follows_from_race(diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]]) -> bool:
+def _follows_from_race(
+    diagnosis: Diagnosis, racing: Mapping[tuple[str | None, int], tuple[int, int]], *, may_be_copy: bool
+) -> bool:
     """Whoever reads too early in a race reads what nobody has written yet: that is the race again.
 
     racing: the places of proved races. Where one lies, writes that change nothing are no news either.
+    may_be_copy: what was read may have been copied from where somebody read too early.
     """
+    if racing and may_be_copy and diagnosis.kind is DiagnosisKind.UNINITIALIZED:
+        return True
     known = diagnosis.line is not None and (diagnosis.buffer, diagnosis.line) in racing
     return known and (
         diagnosis.kind is DiagnosisKind.UNINITIALIZED or (diagnosis.kind is DiagnosisKind.RACE and diagnosis.warning)
@@ -107,7 +115,11 @@ def line_of(kernel: ir.Kernel, instruction: int | None, source_name: str | None)
     """The innermost line of the submission: out of a header's helper to where the user called it."""
     if instruction is None or not 0 <= instruction < len(kernel.instructions):
         return None
-    location = kernel.instructions[instruction].location
+    return own_line(kernel.instructions[instruction].location, source_name)
+
+
+def own_line(location: ir.Location | None, source_name: str | None) -> int | None:
+    """The submission's line of a location: its own, or where the header's function was called."""
     while location is not None:
         if source_name is not None:
             own = location.file == source_name or location.file.endswith("/" + source_name)

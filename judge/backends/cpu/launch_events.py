@@ -132,6 +132,16 @@ def _race_party(launch: LaunchState, record: Any, kind: EventKind, thread: Coord
     return Party(cell.site, block, other, action, scope)
 
 
+def _other_party(launch: LaunchState, record: Any, kind: EventKind, thread: Coordinates) -> Party | None:
+    """The other thread of a race, or whoever copied what had no value to where it was read."""
+    if kind in _RACES:
+        return _race_party(launch, record, kind, thread)
+    if kind is not EventKind.UNINITIALIZED or not int(record["data0"]):
+        return None
+    cell = read_cell(int(record["data0"]))
+    return Party(cell.site, launch.block_of(int(record["cta"])), launch.thread_of(*divmod(cell.thread, 32)), "copy")
+
+
 _MILD = {1: "same value", 2: "collective"}
 
 
@@ -210,7 +220,7 @@ def _access_event(
         size=int(record["size"]),
         limit=limit,
         count=max(count, 1),
-        other=_race_party(launch, record, kind, thread) if kind in _RACES else None,
+        other=_other_party(launch, record, kind, thread),
         detail=_detail(launch, record, kind, warning),
         warning=warning,
     )

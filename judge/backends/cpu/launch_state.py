@@ -102,7 +102,8 @@ class LaunchState:
         if self.module_bytes:
             table.add(MODULE_SLOT, global_watch(self.module_block.size, None))
         for slot, written in self.memory.written.items():
-            table.add(slot, global_watch(self.memory.slots[slot].size, written))
+            scratch = self.memory.labels[slot].role != "output"
+            table.add(slot, global_watch(self.memory.slots[slot].size, written, scratch=scratch))
         return table
 
     def block_of(self, cta: int) -> Coordinates:

@@ -88,7 +88,7 @@ def tell(event: AccessEvent, place: Place | None, other: OtherSide | None) -> To
                 "Write results to the output or to a @workspace.",
             )
         case DiagnosisKind.UNINITIALIZED:
-            return _uninitialized(event, place, who)
+            return _uninitialized(event, place, who, other)
         case DiagnosisKind.RACE:
             return _race(event, place, who, other)
         case DiagnosisKind.DIVERGENT_BARRIER:
@@ -117,7 +117,7 @@ def _verb(event: AccessEvent) -> str:
     return _VERBS.get(event.action, "accesses")
 
 
-def _uninitialized(event: AccessEvent, place: Place | None, who: str) -> Told:
+def _uninitialized(event: AccessEvent, place: Place | None, who: str, other: OtherSide | None) -> Told:
     if place is None:
         return Told(
             event.kind,
@@ -130,11 +130,21 @@ def _uninitialized(event: AccessEvent, place: Place | None, who: str) -> Told:
         "local": "Give every element or member a value before it is read: `float acc[4] = {};` sets all to 0.",
     }
     hint = "The judge gives outputs and workspaces no value: write before you read, or start a sum from 0."
+    if other is not None:
+        return Told(
+            event.kind,
+            f"{who} reads {place.element}, which holds a copy{_made(other)} of something that was never given a value.",
+            "Copying an unset member or padding is no fault, using the copy is: give the original a value first.",
+        )
     return Told(
         event.kind,
         f"{who} reads {place.element}, which nothing was written to.",
         hints.get(event.space, hint),
     )
+
+
+def _made(other: OtherSide) -> str:
+    return f" (made at line {other.line})" if other.line is not None else ""
 
 
 def _race(event: AccessEvent, place: Place | None, who: str, other: OtherSide | None) -> Told:

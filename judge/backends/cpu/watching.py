@@ -29,6 +29,7 @@ class SlotWatch:
     write_ctas: NDArray[np.int32] | None = None
     read_ctas: NDArray[np.int32] | None = None
     values: NDArray[np.uint32] | None = None
+    scratch: bool = True
 
 
 def shared_watch(size_bytes: int) -> SlotWatch:
@@ -40,7 +41,8 @@ def shared_watch(size_bytes: int) -> SlotWatch:
     )
 
 
-def global_watch(size_bytes: int, written: NDArray[np.uint8] | None) -> SlotWatch:
+def global_watch(size_bytes: int, written: NDArray[np.uint8] | None, *, scratch: bool = True) -> SlotWatch:
+    """scratch: no output, so that what nobody gave a value may be copied there."""
     words = -(-size_bytes // 4) + PAD_WORDS
     return SlotWatch(
         np.zeros(words, np.uint64),
@@ -50,6 +52,7 @@ def global_watch(size_bytes: int, written: NDArray[np.uint8] | None) -> SlotWatc
         np.zeros(words, np.int32),
         # No two contexts have the same blank: what one of them never wrote is not equal to anything.
         np.full(words, next(_BLANKS) & 0xFFFFFFFF, np.uint32),
+        scratch,
     )
 
 
@@ -66,6 +69,7 @@ class WatchTable:
     def add(self, slot: int, watch: SlotWatch) -> None:
         self.watches[slot] = watch
         row = self.table[slot]
+        row[Watch.SCRATCH // 8] = watch.scratch
         for offset, array in (
             (Watch.INITIALIZED, watch.written),
             (Watch.WRITES, watch.writes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from judge.backends.cpu.addresses import SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Operand, Register, Special, Symbol
+from judge.backends.cpu.lowering.carried import Carried
 from judge.backends.cpu.lowering.layout import QUIET_SITE, STRONG_SITE, CtaShape, Ctx, State
 from judge.backends.cpu.lowering.runtime_lanes import table_entry
 from judge.backends.cpu.lowering.uniformity import Uniformity
@@ -104,6 +105,10 @@ class Lowering:
         """Emit what counts sectors and bank conflicts."""
         self.quiet = False
         """The instruction may read what has no value: it only copies."""
+        self.carried = Carried()
+        """Copies of what may have no value."""
+        self.loose: frozenset[int] = frozenset()
+        """Volatile stores to what is no flag."""
         self.strong = False
         """The access being lowered is volatile, atomic or ordered: two such never race."""
 

@@ -75,7 +75,7 @@ def _copied_registers(kernel: Kernel, spaces: tuple[int, ...], *, bytes_only: bo
     sources: dict[int, set[int]] = {}
     for instruction in kernel.instructions:
         used |= _used(instruction, spaces, bytes_only=bytes_only)
-        if _is_move(instruction):
+        if is_move(instruction):
             for target in _written(instruction):
                 sources.setdefault(target, set()).update(_read(instruction))
     waiting = list(used)
@@ -93,7 +93,7 @@ def _read(instruction: Instruction) -> set[int]:
 def _used(instruction: Instruction, spaces: tuple[int, ...], *, bytes_only: bool) -> set[int]:
     """Registers an instruction does more with than store them locally or move them."""
     used = {instruction.guard.register.index} if instruction.guard is not None else set()
-    if _is_move(instruction):
+    if is_move(instruction):
         return used
     operands = (*instruction.destinations, *instruction.sources)
     for address in operands:
@@ -112,7 +112,7 @@ def _is_local(instruction: Instruction, address: Address, spaces: tuple[int, ...
     return not named and address_spaces(address, spaces) == LOCAL
 
 
-def _is_move(instruction: Instruction) -> bool:
+def is_move(instruction: Instruction) -> bool:
     """A mov, or a cvt that hands bytes on in a wider register."""
     if not all(isinstance(o, Register) for o in (*instruction.destinations, *instruction.sources)):
         return False

@@ -87,7 +87,11 @@ def split_blocks(kernel: Kernel) -> list[Block]:
     for block in blocks:
         block.successors = _successors(kernel, block, number_at)
     blocks = _merge_chains(kernel, blocks)
-    returning = {b.number for b in blocks if b.successors == [EXIT] and b.end - b.start == 1}
+    returning = {
+        b.number
+        for b in blocks
+        if b.successors == [EXIT] and b.end - b.start == 1 and kernel.instructions[b.start].opcode != "trap"
+    }
     for block in blocks:
         if not makes_wait(kernel.instructions[block.end - 1]):  # lanes wait at a barrier even before they leave
             block.successors = [EXIT if s in returning else s for s in block.successors]

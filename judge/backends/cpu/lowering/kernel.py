@@ -22,9 +22,11 @@ from judge.backends.cpu.lowering import (
     warp_ops,
     wmma_ops,
 )
+from judge.backends.cpu.lowering.carried import carried_copies
 from judge.backends.cpu.lowering.context import Lowering, Registers
 from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
 from judge.backends.cpu.lowering.dispatch import Dispatcher, state_store
+from judge.backends.cpu.lowering.flags import loose_stores
 from judge.backends.cpu.lowering.flow import (
     EXIT,
     Block,
@@ -128,6 +130,9 @@ class _KernelLowering:
             patterns=patterns,
         )
         self.b = self.lw.b
+        if watch:
+            self.lw.carried = carried_copies(kernel, blocks)
+            self.lw.loose = loose_stores(kernel, blocks)
         self.quiet = quiet_reads(kernel, uniformity.spaces) if watch else frozenset()
         self.defined = Definedness(
             doubtful_registers(kernel, blocks, copied_bytes(kernel, uniformity.spaces)) if watch else [],
@@ -240,8 +245,8 @@ class _KernelLowering:
                 condition = lw.b.binary("xor", condition, const_int(1, "i1"))
             lw.guard = condition
             self._count_guarded()
-        lw.quiet = lw.index in self.quiet
-        if not lw.quiet:
+        lw.quiet = lw.index in self.quiet or lw.index in lw.carried.loads
+        if lw.index not in self.quiet:
             self.defined.before(lw, instruction)
         operation(lw, instruction)
         self.defined.after(lw, instruction)

@@ -188,11 +188,15 @@ STRONG_SITE = 1 << 30
 """Added to the site of a volatile, relaxed, acquiring or releasing access."""
 
 
+UNSET_COPY = 16
+"""In a word's INITIALIZED byte: the missing bytes were written, with what nobody gave a value."""
+
+
 class Watch(IntEnum):
     """Offsets in the block of pointers of a watched slot. One cell a 4-byte word, all null where not watched."""
 
     INITIALIZED = 0
-    """Low nibble of a byte: which bytes of the word were written."""
+    """Low nibble of a byte: which bytes of the word were written; with UNSET_COPY."""
     WRITES = 8
     READS = 16
     WRITE_CTAS = 24
@@ -200,6 +204,8 @@ class Watch(IntEnum):
     READ_CTAS = 32
     VALUES = 40
     """32 bits: what was last written."""
+    SCRATCH = 48
+    """Not 0 where bytes without a value may be copied to: nobody but the kernel reads there."""
     SIZE = 64
 
 

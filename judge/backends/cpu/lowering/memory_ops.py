@@ -7,15 +7,17 @@ checks each lane.
 
 from collections.abc import Callable
 
-from judge.backends.cpu.addresses import LOCAL_SLOT, SHARED_SLOT, SPACE_SLOTS, slot_base
+from judge.backends.cpu.addresses import SHARED_SLOT, SPACE_SLOTS, slot_base
 from judge.backends.cpu.ir import WIDTHS, Address, Instruction, Register, Vector
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import is_float_type
-from judge.backends.cpu.lowering.layout import Ctx, State
+from judge.backends.cpu.lowering.layout import Ctx
+from judge.backends.cpu.lowering.local_rows import local_offset, local_row, local_written, note_local_writes
 from judge.backends.cpu.lowering.patterns import ATOMIC, READ, WRITE, note_access
 from judge.backends.cpu.lowering.runtime import VECTOR_FORMS
 from judge.backends.cpu.lowering.runtime_watch import COMPARES, READS, WRITES
 from judge.backends.cpu.lowering.uniformity import LOCAL, SHARED, address_spaces
+from judge.backends.cpu.lowering.unset_ops import carry_unset, find_unset, plus
 from judge.backends.cpu.lowering.values import Value, const_int, int_elem
 
 _ATOMIC = {
@@ -78,6 +80,8 @@ def load(lw: Lowering, instruction: Instruction) -> None:
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
     note_access(lw, pointer, spaces, bits // 8 * count, READ)
+    if lw.index in lw.carried.loads:
+        find_unset(lw, pointer, spaces, bits, count)
     values = _load_values(lw, pointer, spaces, bits, count)
     signed = type_.startswith("s")
     for element, value in zip(elements, values, strict=True):
@@ -87,7 +91,7 @@ def load(lw: Lowering, instruction: Instruction) -> None:
 def _load_values(lw: Lowering, pointer: Value, spaces: int, bits: int, count: int) -> list[Value]:
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
         _check_uniform_vector(lw, pointer, bits, count, write=False)
-        return [_uniform_load(lw, _plus(lw, pointer, k * bits // 8), spaces, bits) for k in range(count)]
+        return [_uniform_load(lw, plus(lw, pointer, k * bits // 8), spaces, bits) for k in range(count)]
     if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
         return _local_load(lw, pointer, bits, count)
     return _lane_loads(lw, pointer, bits, count)
@@ -96,7 +100,7 @@ def _load_values(lw: Lowering, pointer: Value, spaces: int, bits: int, count: in
 def _lane_loads(lw: Lowering, pointer: Value, bits: int, count: int) -> list[Value]:
     """Through the runtime, each lane checked."""
     if count > 1 and (bits, count) not in VECTOR_FORMS:
-        return [_vector_load(lw, _plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
+        return [_vector_load(lw, plus(lw, pointer, k * bits // 8), bits) for k in range(count)]
     if count > 1:
         return _vector_load_many(lw, pointer, bits, count)
     return [_vector_load(lw, pointer, bits)]
@@ -109,10 +113,6 @@ def is_strong(instruction: Instruction) -> bool:
 
 def _varying_guard(lw: Lowering) -> bool:
     return lw.guard is not None and lw.guard.vec
-
-
-def _plus(lw: Lowering, pointer: Value, offset: int) -> Value:
-    return lw.b.binary("add", pointer, const_int(offset, "i64")) if offset else pointer
 
 
 def _check_uniform_vector(lw: Lowering, pointer: Value, bits: int, count: int, *, write: bool) -> None:
@@ -158,68 +158,19 @@ def _uniform_load(lw: Lowering, pointer: Value, spaces: int, bits: int) -> Value
     return b.assign(f"phi {fast.elem} [ {fast.text}, %fast_{name} ], [ {slow.text}, %slow_{name} ]", fast.elem)
 
 
-def _local_offset(lw: Lowering, pointer: Value, width: int) -> tuple[Value, Value]:
-    """Offset in the thread's local block, and whether an aligned access there is inside it."""
-    b = lw.b
-    offset = b.binary("sub", pointer, const_int(slot_base(LOCAL_SLOT), "i64"))
-    limit = const_int(lw.kernel.local_bytes - width, "i64")
-    inside = b.icmp("ule", offset, limit) if lw.kernel.local_bytes >= width else const_int(0, "i1")
-    low = b.binary("and", offset, const_int(width - 1, "i64"))
-    return offset, b.binary("and", inside, b.icmp("eq", low, const_int(0, "i64")))
-
-
-def _local_written(lw: Lowering, offset: Value, width: int) -> Value:
-    """Whether all active lanes have written to every word of a local access (some byte of it)."""
-    b = lw.b
-    base = b.load(b.offset("%st", State.LOCAL_INIT), "ptr").text
-    place = b.offset(base, b.binary("shl", offset, const_int(2, "i64")))
-    b.declarations.add("declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)")
-    written: Value | None = None
-    for word in range(width // 4):
-        masks = b.fresh()
-        b.emit(f"{masks} = load <4 x i32>, ptr {b.offset(place, 16 * word)}, align 4")
-        some = b.assign(f"call i32 @llvm.vector.reduce.or.v4i32(<4 x i32> {masks})", "i32")
-        written = some if written is None else b.binary("and", written, some)
-    assert written is not None
-    active = Value(lw.mask_bits, "i32")
-    return b.icmp("eq", b.binary("and", written, active), active)
-
-
-def _local_writes(lw: Lowering, offset: Value, width: int) -> None:
-    """Note what the active lanes wrote to."""
-    b = lw.b
-    base = b.load(b.offset("%st", State.LOCAL_INIT), "ptr").text
-    place = b.offset(base, b.binary("shl", offset, const_int(2, "i64")))
-    first, lanes, masks, both = b.fresh(), b.fresh(), b.fresh(), b.fresh()
-    words = width  # four masks a word
-    kind = f"<{words} x i32>"
-    b.emit(f"{first} = insertelement {kind} poison, i32 {lw.mask_bits}, i64 0")
-    b.emit(f"{lanes} = shufflevector {kind} {first}, {kind} poison, <{words} x i32> zeroinitializer")
-    b.emit(f"{masks} = load {kind}, ptr {place}, align 4")
-    b.emit(f"{both} = or {kind} {masks}, {lanes}")
-    b.emit(f"store {kind} {both}, ptr {place}, align 4")
-
-
-def _local_row(lw: Lowering, offset: Value) -> str:
-    """Pointer to the row of 32 words at a 4-byte aligned offset: 128 bytes a word."""
-    b = lw.b
-    base = b.load(b.offset("%st", State.LOCAL), "ptr").text
-    return b.offset(base, b.binary("shl", offset, const_int(5, "i64")))
-
-
 def _local_load(lw: Lowering, pointer: Value, bits: int, count: int) -> list[Value]:
     """Rows of a thread-local array at a uniform index: one for each word of each element."""
     b = lw.b
     width = bits // 8
-    offset, inside = _local_offset(lw, pointer, width * count)
+    offset, inside = local_offset(lw, pointer, width * count)
     name = b.fresh()[1:]
     if lw.watch and not lw.quiet:
         b.emit(f"br i1 {inside.text}, label %inside_{name}, label %slow_{name}")
         b.label(f"inside_{name}")
-        inside = _local_written(lw, offset, width * count)
+        inside = local_written(lw, offset, width * count)
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
-    row = _local_row(lw, offset)
+    row = local_row(lw, offset)
     fast = []
     for k in range(count):
         value = b.load(b.offset(row, 32 * width * k), "i32", True, align=64)
@@ -273,19 +224,25 @@ def store(lw: Lowering, instruction: Instruction) -> None:
         raise lw.refuse(instruction)
     elements = source.elements if isinstance(source, Vector) else (source,)
     values = [lw.read(e, int_elem(bits)) for e in elements]
-    lw.strong = is_strong(instruction)
+    lw.strong = is_strong(instruction) and lw.index not in lw.loose
     pointer = generic_address(lw, instruction, address)
     spaces = _spaces(lw, instruction, address)
     note_access(lw, pointer, spaces, bits // 8 * count, WRITE)
     if "release" in instruction.modifiers:
         fence(lw, instruction)
+    _store_values(lw, pointer, spaces, values, bits)
+    if lw.index in lw.carried.stores:
+        carry_unset(lw, pointer, bits)
+
+
+def _store_values(lw: Lowering, pointer: Value, spaces: int, values: list[Value], bits: int) -> None:
     if not pointer.vec and spaces == LOCAL and bits >= 32 and lw.guard is None:
         _local_store(lw, pointer, values, bits)
         return
     if not pointer.vec and not spaces & LOCAL and not _varying_guard(lw):
-        _check_uniform_vector(lw, pointer, bits, count, write=True)
+        _check_uniform_vector(lw, pointer, bits, len(values), write=True)
         for k, value in enumerate(values):
-            _uniform_store(lw, _plus(lw, pointer, k * bits // 8), value, bits)
+            _uniform_store(lw, plus(lw, pointer, k * bits // 8), value, bits)
         return
     _lane_stores(lw, pointer, values, bits)
 
@@ -311,7 +268,7 @@ def _lane_stores(lw: Lowering, pointer: Value, values: list[Value], bits: int) -
         )
         return
     for k, value in enumerate(values):
-        _vector_store(lw, _plus(lw, pointer, k * bits // 8), value, bits, mask)
+        _vector_store(lw, plus(lw, pointer, k * bits // 8), value, bits, mask)
 
 
 def _vector_store(lw: Lowering, pointer: Value, value: Value, bits: int, mask: str) -> None:
@@ -349,13 +306,13 @@ def _local_store(lw: Lowering, pointer: Value, values: list[Value], bits: int) -
     b = lw.b
     width = bits // 8
     values = [b.splat(value) for value in values]
-    offset, inside = _local_offset(lw, pointer, width * len(values))
+    offset, inside = local_offset(lw, pointer, width * len(values))
     name = b.fresh()[1:]
     b.emit(f"br i1 {inside.text}, label %fast_{name}, label %slow_{name}")
     b.label(f"fast_{name}")
     if lw.watch:
-        _local_writes(lw, offset, width * len(values))
-    row = _local_row(lw, offset)
+        note_local_writes(lw, offset, width * len(values))
+    row = local_row(lw, offset)
     parts = values
     if bits == 64:
         halves = [(v, b.binary("lshr", v, const_int(32, "i64"))) for v in values]

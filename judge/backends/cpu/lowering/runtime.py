@@ -16,6 +16,7 @@ from judge.backends.cpu.lowering.runtime_matrix import matrix_rows
 from judge.backends.cpu.lowering.runtime_order import conflict, tick
 from judge.backends.cpu.lowering.runtime_patterns import patterns
 from judge.backends.cpu.lowering.runtime_schedule import release, run
+from judge.backends.cpu.lowering.runtime_unset import unset_copies
 from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
 from judge.backends.cpu.lowering.runtime_watch import watch
@@ -59,6 +60,8 @@ def interface() -> str:
         "declare void @judge_traffic(ptr, i64, i64, i64)",
         "declare void @judge_watch_any(ptr, ptr, i32, i64, i64, i32, i32)",
         "declare void @judge_watch_uniform_read(ptr, ptr, i64, i64, i32, i32)",
+        "declare i32 @judge_unset(ptr, ptr, <32 x i64>, i32, i64)",
+        "declare void @judge_carry_unset(ptr, ptr, <32 x i64>, i32, i64, i32, <32 x i64>)",
         "declare void @judge_tick_warp(ptr, ptr, i64)",
         "declare void @judge_fence(ptr, ptr)",
         "declare void @judge_pattern(ptr, <32 x i64>, i32, i64, i32, i32)",
@@ -97,6 +100,7 @@ def text() -> str:
         members(),
         rows(),
         watched_access(),
+        unset_copies(),
         gather_traffic(),
         patterns(),
     ]

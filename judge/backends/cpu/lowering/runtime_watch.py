@@ -16,7 +16,17 @@ and writes that change nothing, are warnings. The vector forms are in runtime_wa
 """
 
 from judge.backends.cpu.addresses import OFFSET_MASK, SLOT_SHIFT
-from judge.backends.cpu.lowering.layout import MAX_SITES, QUIET_SITE, WARNING, Cell, Ctx, EventKind, State, Watch
+from judge.backends.cpu.lowering.layout import (
+    MAX_SITES,
+    QUIET_SITE,
+    UNSET_COPY,
+    WARNING,
+    Cell,
+    Ctx,
+    EventKind,
+    State,
+    Watch,
+)
 
 READS, WRITES, UNCHANGED, PENDING, COMPARES = 1, 2, 4, 8, 16
 """Flags of judge_watch. UNCHANGED: the write leaves the bytes as they were. PENDING: it may happen from now on.
@@ -127,8 +137,13 @@ check_init:
   %missing = and i1 %none, %loud
   br i1 %missing, label %uninitialized, label %after_check
 uninitialized:
+  %copied0 = and i8 %i, {UNSET_COPY}
+  %copied = icmp ne i8 %copied0, 0
+  %pcopy = getelementptr i64, ptr %writes, i64 %index
+  %copy0 = load i64, ptr %pcopy
+  %copy = select i1 %copied, i64 %copy0, i64 0
   call void @judge_fault(ptr %ctx, ptr %st, i32 {EventKind.UNINITIALIZED}, i32 %site, i32 %bit, i64 %here, i32 %n32,
-                         i64 0, i64 0, i64 0)
+                         i64 %copy, i64 0, i64 0)
   br label %after_check
 after_check:
   br i1 %iswrite, label %may_set, label %written

@@ -11,6 +11,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.copier import Copier
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError, readable_name
+from judge.backends.cpu.ptx.fold import first_refusal, fold_branches
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -34,14 +35,20 @@ BUILTINS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 _DYNAMIC_SHARED_ALIGN = 16
 
 
-def build_kernel(entry: syntax.Function, routines: Mapping[str, Routine]) -> ir.Kernel:
-    """The kernel of an entry. Raises PtxError when it uses what the backend lacks or grows too large."""
-    return _Inliner(entry, routines).kernel
+def build_kernel(
+    entry: syntax.Function, routines: Mapping[str, Routine], pointers: Mapping[str, int] | None = None
+) -> ir.Kernel:
+    """The kernel of an entry. Raises PtxError when it uses what the backend lacks or grows too large.
+
+    pointers: the functions whose address the module takes, and what the address is.
+    """
+    return _Inliner(entry, routines, pointers or {}).kernel
 
 
 class _Inliner:
-    def __init__(self, entry: syntax.Function, routines: Mapping[str, Routine]) -> None:
+    def __init__(self, entry: syntax.Function, routines: Mapping[str, Routine], pointers: Mapping[str, int]) -> None:
         self.routines = routines
+        self.pointers = pointers
         self.registers: list[ir.Register] = []
         self.instructions: list[ir.Instruction] = []
         self.local: list[ir.Variable] = []
@@ -55,10 +62,14 @@ class _Inliner:
         shared, static_bytes, self.shared_offsets = self.lay_out_shared(routine)
         parameters, parameter_bytes = lay_out_parameters(entry)
         self.copy(routine, {}, {}, None)
+        registers, instructions = fold_branches(tuple(self.registers), self.instructions)
+        refused = first_refusal(instructions)
+        if refused is not None:
+            raise NotEmulatedError(refused.modifiers[0], refused.location)
         self.kernel = ir.Kernel(
             name=entry.name,
-            registers=tuple(self.registers),
-            instructions=tuple(self.instructions),
+            registers=registers,
+            instructions=tuple(instructions),
             parameters=parameters,
             parameter_bytes=parameter_bytes,
             shared=shared,
@@ -77,7 +88,7 @@ class _Inliner:
         while waiting:
             routine = waiting.pop()
             used.update(routine.shared)
-            for name in routine.callees:
+            for name in (*routine.callees, *(self.pointers if routine.calls_pointers else ())):
                 if name in self.routines and name not in seen:
                     seen.add(name)
                     waiting.append(self.routines[name])
@@ -121,9 +132,6 @@ class _Inliner:
             if isinstance(parameter, Parameter) and parameter.register is None and parameter.storage not in places:
                 places[parameter.storage] = self.new_local(parameter.storage, call)
         copier = Copier(self.new_local, self.shared_offsets, registers, places, call)
-        if routine.refusal is not None:
-            index, name = routine.refusal
-            raise NotEmulatedError(name, copier.location(routine.items[index].location))
         starts: list[int] = []
         branches: list[int] = []
         last = len(routine.items) - 1
@@ -194,12 +202,16 @@ class _Inliner:
     def call(self, copier: Copier, site: CallSite) -> None:
         location = copier.location(site.location)
         self.spend(location)
+        if isinstance(site.callee, ir.Register):
+            self.call_through(copier, site, site.callee, location)
+            return
         routine = self.routines.get(site.callee)
         if routine is None:
             self.builtin(copier, site, location)
             return
         if site.callee in self.active:
-            raise NotEmulatedError(f"recursive function {readable_name(site.callee)}", location)
+            self.refuse(f"recursive function {readable_name(site.callee)}", location)
+            return
         if len(self.active) >= MAX_CALL_DEPTH:
             raise PtxError(f"calls are nested deeper than {MAX_CALL_DEPTH}", location)
         skip = len(self.instructions) if site.guard is not None else None
@@ -219,10 +231,37 @@ class _Inliner:
             if instruction is not None:
                 self.append(instruction)
         if skip is not None:
-            bra = self.instructions[skip]
-            self.instructions[skip] = ir.Instruction(
-                "bra", (), (), (ir.Target(len(self.instructions)),), bra.guard, location
-            )
+            self.land(skip)
+
+    def call_through(self, copier: Copier, site: CallSite, pointer: ir.Register, location: ir.Location | None) -> None:
+        """Compare the pointer with each function it may hold and call that one; no function of them is a trap."""
+        address = copier.registers[pointer.index]
+        skip: list[int] = []
+        if site.guard is not None:
+            inverse = ir.Guard(copier.registers[site.guard.register.index], not site.guard.negated)
+            skip.append(len(self.instructions))
+            self.append(ir.Instruction("bra", (), (), (ir.Target(0),), inverse, location))
+        for name, known in self.pointers.items():
+            if not _fits(self.routines[name], site):
+                continue
+            other = self.new_register("%other", "pred")
+            sources = (address, ir.Immediate(known))
+            self.append(ir.Instruction("setp", ("ne", "u64"), (other,), sources, None, location))
+            past = len(self.instructions)
+            self.append(ir.Instruction("bra", (), (), (ir.Target(0),), ir.Guard(other, False), location))
+            self.call(copier, CallSite(name, site.results, site.arguments, None, site.location))
+            skip.append(len(self.instructions))
+            self.append(ir.Instruction("bra", ("uni",), (), (ir.Target(0),), None, location))
+            self.land(past)
+        self.append(ir.Instruction("trap", (), (), (), None, location))
+        for position in skip:
+            self.land(position)
+
+    def land(self, position: int) -> None:
+        """Let the branch at a position lead to the next instruction."""
+        bra = self.instructions[position]
+        target = (ir.Target(len(self.instructions)),)
+        self.instructions[position] = ir.Instruction("bra", bra.modifiers, (), target, bra.guard, bra.location)
 
     def bind(
         self,
@@ -301,10 +340,16 @@ class _Inliner:
         self.append(ir.Instruction("mov", (width,), (fresh,), (source,), None, location))
         return None
 
+    def refuse(self, name: str, location: ir.Location | None) -> None:
+        """Only a fault when the kernel can get there (see fold.py)."""
+        self.append(ir.Instruction("refused", (name,), (), (), None, location))
+
     def builtin(self, copier: Copier, site: CallSite, location: ir.Location | None) -> None:
+        assert isinstance(site.callee, str)
         if site.callee not in BUILTINS:
             if site.callee.startswith("cuda"):
-                raise NotEmulatedError(f"{site.callee} of the device runtime", location)
+                self.refuse(f"{site.callee} of the device runtime", location)
+                return
             raise PtxError(f"function {readable_name(site.callee)} is declared but has no body", location)
         self.append(
             ir.Instruction(
@@ -316,6 +361,22 @@ class _Inliner:
                 location,
             )
         )
+
+
+def _fits(routine: Routine, site: CallSite) -> bool:
+    """Whether a function takes and returns what a call through a pointer hands over."""
+    pairs = [(routine.parameters, site.arguments), (routine.results, site.results)]
+    return all(
+        len(formals) == len(actuals) and all(_size(f) == _size(a) for f, a in zip(formals, actuals, strict=True))
+        for formals, actuals in pairs
+    )
+
+
+def _size(argument: Argument) -> int | None:
+    """Bytes of a parameter or a register; None for a constant."""
+    if isinstance(argument, Parameter):
+        return argument.size
+    return argument.bits // 8 if isinstance(argument, ir.Register) else None
 
 
 def lay_out_parameters(entry: syntax.Function) -> tuple[tuple[ir.KernelParameter, ...], int]:

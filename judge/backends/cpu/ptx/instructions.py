@@ -195,8 +195,11 @@ sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd
 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma
 """
 
-# The one window of shared memory and the parameters are named twice in PTX.
-_SYNONYMS = {"shared::cta": "shared", "param::entry": "param", "param::func": "param"}
+# Of these, the forms that mean something in a cluster of one block are written out (one_cta.py).
+IN_ONE_CTA = ("mbarrier.", "mapa.", "getctarank.", "cp.async.mbarrier.", "barrier.cluster.", "fence.mbarrier_init.")
+
+# The one window of shared memory (a block is a cluster of its own) and the parameters have several names in PTX.
+_SYNONYMS = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry": "param", "param::func": "param"}
 
 _NO_OPERANDS = "-"
 
@@ -258,7 +261,7 @@ def _check(text: str, opcode: str, modifiers: tuple[str, ...], form: Form, key: 
     for suffix in modifiers[own:]:
         if suffix in form.types:
             types += 1
-        elif suffix == "shared::cluster" or suffix.startswith("kind::"):
+        elif suffix.startswith("kind::"):
             return Spelling(text, opcode, modifiers, None)
         elif suffix not in form.suffixes:
             return Spelling(text, opcode, modifiers, None, f"not a PTX instruction: {text} ({key} has no .{suffix})")
@@ -280,9 +283,17 @@ SPECIAL_REGISTERS = frozenset(
     + _PLAIN_SPECIALS.split()
 )
 
+# A block that was launched without a cluster is one of its own.
+CLUSTER_REGISTERS: dict[str, int | str] = {
+    **{f"clusterid.{axis}": f"ctaid.{axis}" for axis in _AXES},
+    **{f"nclusterid.{axis}": f"nctaid.{axis}" for axis in _AXES},
+    **{f"cluster_ctaid.{axis}": 0 for axis in _AXES},
+    **{f"cluster_nctaid.{axis}": 1 for axis in _AXES},
+    "is_explicit_cluster": 0,
+    "cluster_ctarank": 0,
+    "cluster_nctarank": 1,
+}
+
 GPU_ONLY_SPECIAL_REGISTERS = frozenset(
-    [f"{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in _AXES]
-    + [f"pm{index}" for index in range(8)]
-    + [f"pm{index}_64" for index in range(8)]
-    + ["is_explicit_cluster", "cluster_ctarank", "cluster_nctarank", "current_graph_exec"]
+    [f"pm{index}" for index in range(8)] + [f"pm{index}_64" for index in range(8)] + ["current_graph_exec"]
 )

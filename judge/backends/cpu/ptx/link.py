@@ -3,9 +3,10 @@
 import struct
 
 from judge.backends.cpu import ir
+from judge.backends.cpu.addresses import FUNCTION_SLOT, slot_base
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.dwarf import chain_inlined, name_locals
-from judge.backends.cpu.ptx.errors import PtxError, readable_name
+from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.inline import build_kernel
 from judge.backends.cpu.ptx.parser import parse
 from judge.backends.cpu.ptx.resolve import align_up, resolve, storage_of
@@ -38,8 +39,10 @@ def link(module: syntax.Module) -> ir.Module:
         if function.body is not None:
             routines[name] = resolve(function, layout.names, functions)
             chain_inlined(routines[name], module.inlined)
+    pointed = layout.pointed.union(*(routine.pointed for routine in routines.values()))
+    pointers = {name: layout.addresses[name] for name in sorted(pointed) if name in routines}
     kernels = {
-        name: name_locals(build_kernel(function, routines), module.local_names)
+        name: name_locals(build_kernel(function, routines, pointers), module.local_names)
         for name, function in functions.items()
         if function.is_entry and function.body is not None
     }
@@ -59,10 +62,15 @@ class _Layout:
     """Places the module's variables and says what every module-level name means."""
 
     def __init__(self, module: syntax.Module, functions: dict[str, syntax.Function]) -> None:
-        self.names: dict[str, Meaning] = {name: FunctionName(name) for name in functions}
+        self.names: dict[str, Meaning] = {
+            name: FunctionName(name, slot_base(FUNCTION_SLOT) + 16 * (k + 1)) for k, name in enumerate(functions)
+        }
+        self.addresses = {name: m.address for name, m in self.names.items() if isinstance(m, FunctionName)}
         self.ends = {"global": 0, "const": 0}
         self.variables: dict[str, list[ir.Variable]] = {"global": [], "const": []}
         self.initial_bytes = 0
+        self.pointed: set[str] = set()
+        """Functions whose address a variable holds: a table of them, or what a class has virtual."""
         placed = []
         for variable in self.definitions(module):
             storage = storage_of(variable)
@@ -126,6 +134,11 @@ class _Layout:
                 data[at : at + width] = _bytes(value, variable.type, width)
             elif value.mask is not None:
                 self.masked_byte(variable, data, relocations, at, value)
+            elif isinstance(function := self.names.get(value.name), FunctionName):
+                if width != 8:
+                    raise PtxError(f"variable {variable.name} holds an address in {width} bytes")
+                self.pointed.add(value.name)
+                data[at : at + width] = (function.address + value.addend).to_bytes(width, "little")
             elif self.relocates(variable, value):
                 if width != 8:
                     raise PtxError(f"variable {variable.name} holds an address in {width} bytes")
@@ -137,15 +150,11 @@ class _Layout:
         return bytes(data), tuple(relocations)
 
     def relocates(self, variable: syntax.Variable, value: syntax.SymbolValue) -> bool:
-        """Whether a value is a generic address; a variable that holds a function's address is put out of use."""
+        """Whether a value is a generic address."""
         meaning = self.names.get(value.name)
         if meaning is None:
             raise PtxError(f"variable {variable.name} holds the address of {value.name}, which is not defined")
-        if isinstance(meaning, FunctionName):
-            pointer = f"pointer to function {readable_name(value.name)} in {readable_name(variable.name)}"
-            self.names[variable.name] = Refused(f"not emulated: {pointer}, needs a GPU")
-            return False
-        if isinstance(meaning, Storage | Refused):
+        if isinstance(meaning, FunctionName | Storage | Refused):
             raise PtxError(f"variable {variable.name} holds the address of {value.name}, which has none here")
         return value.generic or (isinstance(meaning, ir.Symbol) and meaning.space == "global")
 
@@ -161,6 +170,10 @@ class _Layout:
         byte = (value.mask or 0).bit_length() // 8 - 1
         if not 0 <= byte < 8 or value.mask != 0xFF << 8 * byte or at < byte:
             raise PtxError(f"variable {variable.name} holds part of an address")
+        if isinstance(function := self.names.get(value.name), FunctionName):
+            self.pointed.add(value.name)
+            data[at] = function.address + value.addend >> 8 * byte & 0xFF
+            return
         if not self.relocates(variable, value):
             return
         slot = (at - byte, value.name, value.addend)

@@ -2,7 +2,6 @@
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
-from judge.backends.cpu.ptx.errors import NotEmulatedError, readable_name
 from judge.backends.cpu.ptx.routine import Draft, Operand, Parameter, Place, PlaceAddress, Storage
 from judge.backends.cpu.ptx.scope import FunctionName, Meaning, Names, Refused
 
@@ -41,7 +40,8 @@ class Operands(Names):
                 meaning.scalar = False
                 return Place(meaning.storage, offset)
             case FunctionName():
-                raise NotEmulatedError(f"pointer to function {readable_name(meaning.name)}", self.location)
+                self.pointed.add(meaning.name)
+                return ir.Immediate(meaning.address + offset)
             case Refused():
                 raise self.fail(meaning.reason)
             case _:

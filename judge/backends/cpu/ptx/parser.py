@@ -13,7 +13,7 @@ from judge.backends.cpu.ptx.cursor import NAME_START, clip
 from judge.backends.cpu.ptx.declarations import SPACES, Declarations
 from judge.backends.cpu.ptx.dwarf import inlined_ranges, local_names
 from judge.backends.cpu.ptx.errors import PtxError
-from judge.backends.cpu.ptx.instructions import Spelling, spell
+from judge.backends.cpu.ptx.instructions import IN_ONE_CTA, Spelling, spell
 from judge.backends.cpu.ptx.lexer import END
 
 MAX_TEXT_BYTES = 16 << 20
@@ -305,7 +305,7 @@ class Parser(Declarations):
             raise self.fail(clip(spelling.fault, 120), start)
         if spelling.opcode == "call":
             return self.call(guard)
-        if spelling.form is None:
+        if spelling.form is None and not text.startswith(IN_ONE_CTA):
             self.skip_statement()
             return syntax.Instruction(spelling, [], guard, self.location)
         operands: list[syntax.Operand] = []
@@ -317,6 +317,8 @@ class Parser(Declarations):
         if tokens[self.at] != ";":
             raise self.fail(f"malformed operand of {text}: unexpected '{clip(tokens[self.at])}'")
         self.at += 1
+        if spelling.form is None:
+            return syntax.Instruction(spelling, operands, guard, self.location)
         if len(operands) not in spelling.form.patterns:
             wanted = " or ".join(str(count) for count in spelling.form.patterns)
             raise self.fail(f"{text} takes {wanted} operands, not {len(operands)}", start)

@@ -10,7 +10,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
 from judge.backends.cpu.ptx.instructions import Form, Spelling
-from judge.backends.cpu.ptx.operands import Operands
+from judge.backends.cpu.ptx.one_cta import OneCta
 from judge.backends.cpu.ptx.parameters import decide, placed_access
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -51,7 +51,7 @@ def resolve(
     return _Resolver(function, names, functions).routine
 
 
-class _Resolver(Operands):
+class _Resolver(OneCta):
     def __init__(
         self, function: syntax.Function, names: MutableMapping[str, Meaning], functions: Mapping[str, syntax.Function]
     ) -> None:
@@ -64,6 +64,7 @@ class _Resolver(Operands):
         for statement in function.body or ():
             self.statement(statement)
         self.routine.labels = self.scope.labels
+        self.routine.pointed = self.pointed
         self.land_branches()
         for parameter in self.calls:
             decide(self.routine, parameter)
@@ -155,6 +156,8 @@ class _Resolver(Operands):
 
     def instruction(self, statement: syntax.Instruction) -> None:
         if statement.spelling.form is None:
+            if self.expand(statement):
+                return
             self.refuse(statement.spelling.text)
             return
         try:
@@ -201,10 +204,8 @@ class _Resolver(Operands):
         self.routine.items.append(Draft(opcode, modifiers, tuple(destinations), tuple(sources), guard, self.location))
 
     def refuse(self, name: str) -> None:
-        """Note what only a GPU runs; `trap` keeps the place of the statement."""
-        if self.routine.refusal is None:
-            self.routine.refusal = (len(self.routine.items), name)
-        self.routine.items.append(Draft("trap", (), (), (), None, self.location))
+        """Note what only a GPU runs, in the place of the statement."""
+        self.routine.items.append(Draft("refused", (name,), (), (), None, self.location))
 
     def guard(self, guard: syntax.Guard | None) -> ir.Guard | None:
         if guard is None:
@@ -246,8 +247,9 @@ class _Resolver(Operands):
     def call(self, statement: syntax.Call) -> None:
         function = self.functions.get(statement.target)
         if function is None:
-            if isinstance(self.find(statement.target), ir.Register):
-                self.refuse("indirect call")
+            pointer = self.find(statement.target)
+            if isinstance(pointer, ir.Register):
+                self.call_through(statement, pointer)
                 return
             raise self.fail(f"call of {statement.target}, which is not a function")
         if function.is_entry:
@@ -263,6 +265,16 @@ class _Resolver(Operands):
             raise self.fail(f"call of {function.name} uses one variable for a result and something else")
         self.routine.callees.setdefault(function.name, self.location)
         self.routine.items.append(CallSite(function.name, results, arguments, guard, self.location))
+
+    def call_through(self, statement: syntax.Call, pointer: ir.Register) -> None:
+        if pointer.bits != 64:
+            raise self.fail(f"call through {pointer.name}, which cannot hold an address")
+        results, arguments = (
+            [self.argument(name) for name in names] for names in (statement.results, statement.arguments)
+        )
+        self.routine.calls_pointers = True
+        site = CallSite(pointer, results, arguments, self.guard(statement.guard), self.location)
+        self.routine.items.append(site)
 
     def argument(self, name: "str | ir.Immediate") -> Argument:
         if isinstance(name, ir.Immediate):

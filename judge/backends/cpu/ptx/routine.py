@@ -95,7 +95,9 @@ Argument = Parameter | ir.Register | ir.Immediate
 
 @dataclass(slots=True)
 class CallSite:
-    callee: str
+    """callee: a function, or the register that holds its address."""
+
+    callee: str | ir.Register
     results: list[Argument]
     arguments: list[Argument]
     guard: ir.Guard | None
@@ -110,7 +112,8 @@ class Routine:
     """A function ready to be copied into kernels.
 
     labels: index of the item each label of the outermost scope stands before.
-    refusal: (index of the item, name) of the first thing only a GPU runs; it matters once a kernel gets there.
+    pointed: functions whose address it takes. calls_pointers: it calls through one.
+    An item "refused" stands for what only a GPU runs, its name for a modifier; it matters once a kernel gets there.
     """
 
     name: str
@@ -123,7 +126,8 @@ class Routine:
     shared: dict[Storage, None] = field(default_factory=dict)
     callees: dict[str, ir.Location | None] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
-    refusal: tuple[int, str] | None = None
+    pointed: set[str] = field(default_factory=set)
+    calls_pointers: bool = False
 
     def register(self, name: str, type_: str) -> ir.Register:
         """A new register of this routine."""

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError
-from judge.backends.cpu.ptx.instructions import GPU_ONLY_SPECIAL_REGISTERS, RESERVED_SHARED_REGISTERS, SPECIAL_REGISTERS
+from judge.backends.cpu.ptx.instructions import (
+    CLUSTER_REGISTERS,
+    GPU_ONLY_SPECIAL_REGISTERS,
+    RESERVED_SHARED_REGISTERS,
+    SPECIAL_REGISTERS,
+)
 from judge.backends.cpu.ptx.routine import Parameter, Routine, Storage
 
 RESERVED_SHARED_OFFSET = 1 << 24
@@ -19,14 +24,19 @@ _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 _SPECIALS = {f"%{name}": ir.Special(name) for name in SPECIAL_REGISTERS}
 # The system's own part of shared memory: only passed on, by cooperative groups. It lies past all a kernel can have.
 _RESERVED_SHARED = {f"%{name}": ir.Immediate(RESERVED_SHARED_OFFSET) for name in RESERVED_SHARED_REGISTERS}
+_CLUSTER = {
+    f"%{name}": ir.Special(meaning) if isinstance(meaning, str) else ir.Immediate(meaning)
+    for name, meaning in CLUSTER_REGISTERS.items()
+}
 _GPU_ONLY_SPECIALS = {f"%{name}" for name in GPU_ONLY_SPECIAL_REGISTERS}
 
 
 @dataclass(slots=True)
 class FunctionName:
-    """A function where a value is expected."""
+    """A function where a value is expected. address: what a pointer to it holds."""
 
     name: str
+    address: int
 
 
 @dataclass(slots=True)
@@ -57,6 +67,8 @@ class Names:
         self.routine = routine
         self.scope = Scope(Scope(None, names=names))
         self.location = location
+        self.pointed: set[str] = set()
+        """Functions whose address this one takes."""
 
     def fail(self, message: str) -> PtxError:
         return PtxError(message, self.location)
@@ -97,6 +109,8 @@ class Names:
             return special
         if name in _RESERVED_SHARED:
             return _RESERVED_SHARED[name]
+        if name in _CLUSTER:
+            return _CLUSTER[name]
         if name in _GPU_ONLY_SPECIALS:
             raise NotEmulatedError(name, self.location)
         base, dot, component = name.rpartition(".")

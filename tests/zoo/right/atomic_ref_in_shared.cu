@@ -1,0 +1,12 @@
+// out 64 + 0 * x
+#include <cuda/atomic>
+extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n) {
+  __shared__ int count;
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  if (t == 0) count = 0;
+  __syncthreads();
+  cuda::atomic_ref<int, cuda::thread_scope_block> ref(count);
+  ref.fetch_add(1, cuda::memory_order_relaxed);
+  __syncthreads();
+  if (i < n) out[i] = ref.load();
+}
