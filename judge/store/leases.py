@@ -55,13 +55,13 @@ class LeaseWatch:
         self._still = still
         return lost
 
-    def take_from(self, worker_prefix: str) -> list[Lease]:
-        """Requeue at once what workers of this name held: their process is known to be dead."""
+    def take_from(self, worker_name: str | None) -> list[Lease]:
+        """Requeue at once what this worker held, every worker when None: its process is known to be dead."""
         lost = []
         with self._database.read() as session:
             running = running_attempts(session)
         for lease, worker, beat in running:
-            if worker.startswith(worker_prefix):
+            if worker_name in (None, worker):
                 with self._database.write() as session:
                     if lose(session, lease, beat, f"worker {worker} died"):
                         lost.append(lease)

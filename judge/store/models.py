@@ -249,3 +249,14 @@ class RequestKey(Base):
     body_sha256: Mapped[str] = mapped_column(String(64))
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"))
     created_at: Mapped[float] = mapped_column(index=True)
+
+
+class Tally(Base):
+    """What was counted since the store was made: verdicts, faults, and times by their bucket, for the metrics."""
+
+    __tablename__ = "tallies"
+
+    kind: Mapped[str] = mapped_column(String(12), primary_key=True)
+    label: Mapped[str] = mapped_column(String(64), primary_key=True)
+    count: Mapped[int] = mapped_column(BigInteger)
+    total: Mapped[float]

@@ -18,8 +18,10 @@ from sqlalchemy import ColumnElement, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 
 from judge.records import Report
+from judge.reports.style import inert
 from judge.store.models import Attempt, CaseResult, Event, Measurement, Source, Submission
 from judge.store.parked import parked_report
+from judge.store.tallies import bucket, count
 from judge.verdict import Verdict
 
 MAX_FAULTS = 3
@@ -198,6 +200,14 @@ def finish(session: Session, lease: Lease, report: Report, text: str, lines: Seq
         session.execute(insert(Measurement), measured)
     done = {"verdict": report.verdict.value, "message": report.message, "incident": report.incident}
     _append(session, submission, [*lines, ("done", done, now)])
+    waited = max(attempt.started_at - submission.queued_at, 0.0)
+    took = max(now - attempt.started_at, 0.0)
+    count(
+        session,
+        ("verdict", report.verdict.value, took),
+        ("wait", bucket(waited), waited),
+        ("run", bucket(took), took),
+    )
 
 
 def _measurements(submission: Submission, lease: Lease, report: Report, now: float) -> list[dict[str, Any]]:
@@ -257,6 +267,7 @@ def _fault(
     session: Session, submission: Submission, how: str, reason: str, incident: str | None, text: str | None
 ) -> bool:
     submission.faults += 1
+    count(session, ("fault", how, 0.0))
     if submission.faults < MAX_FAULTS:
         _again(session, submission, how, reason, incident, text)
         return False
@@ -273,6 +284,7 @@ def _fault(
     _settle(submission, submission.attempt, Verdict.JUDGE_ERROR, message, now)
     done = {"verdict": Verdict.JUDGE_ERROR.value, "message": message, "incident": incident}
     _append(session, submission, [("done", done, now)])
+    count(session, ("verdict", Verdict.JUDGE_ERROR.value, 0.0))
     return True
 
 
@@ -310,7 +322,8 @@ def _end_attempt(
 def _settle(submission: Submission, attempt: int, verdict: Verdict, message: str, now: float) -> None:
     submission.state = "done"
     submission.verdict = verdict.value
-    submission.message = message
+    # Words of a compiler may hold what a database takes no text for.
+    submission.message = inert(message)
     submission.report_attempt = attempt
     submission.finished_at = now
 

@@ -363,8 +363,8 @@ def test_what_a_dead_process_held_is_taken_at_once(database, user):
     one, other = add(database, user), add(database, user)
     with database.write() as session:
         queue.claim(session, one, "box/1")
-        queue.claim(session, other, "elsewhere/1")
-    assert LeaseWatch(database).take_from("box/") == [Lease(one, 1)]
+        queue.claim(session, other, "box/10")
+    assert LeaseWatch(database).take_from("box/1") == [Lease(one, 1)]
     assert state(database, other)[0] == "running"
 
 

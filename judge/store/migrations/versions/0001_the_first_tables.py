@@ -46,6 +46,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_sources")),
     )
     op.create_table(
+        "tallies",
+        sa.Column("kind", sa.String(length=12), nullable=False),
+        sa.Column("label", sa.String(length=64), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("total", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("kind", "label", name=op.f("pk_tallies")),
+    )
+    op.create_table(
         "users",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
