@@ -143,6 +143,9 @@ def _store_away(_request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     """A fault of ours: the caller gets an id, the details stay on the machine."""
+    if request.scope.get("state", {}).get("gone"):
+        # Not even a fault: the client took nothing for too long, and the guard gave up on it.
+        return Response(status_code=499)
     incident = record_incident(f"{request.method} {request.url.path}", "".join(traceback.format_exception(error)))
     _log.error("a route failed", incident=incident, kind=type(error).__name__, path=request.url.path)
     return respond(Refusal("internal", "Tell the operator the incident's id.", incident=incident))

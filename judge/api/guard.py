@@ -17,6 +17,7 @@ from judge.api.errors import MEDIA_TYPE, Refusal
 from judge.api.settings import ApiSettings
 
 MAX_BODY_BYTES = 1 << 20
+MAX_HEAD_BYTES = 8 * 1024
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 Message = MutableMapping[str, Any]
@@ -70,7 +71,11 @@ class Guard:
                 ]
                 message["headers"] = [*message["headers"], *added, (b"x-request-id", request_id.encode())]
             # A client that does not read fills its buffer; then nobody waits for it longer than this.
-            await asyncio.wait_for(send(message), self._settings.send_limit_s)
+            try:
+                await asyncio.wait_for(send(message), self._settings.send_limit_s)
+            except TimeoutError:
+                scope["state"]["gone"] = True
+                raise _ClientGone from None
 
         try:
             self._check(scope, headers)
@@ -78,7 +83,7 @@ class Guard:
             await self._app(scope, _replay(body, receive), send_on)
         except Refusal as refusal:
             await _answer(refusal, send_on)
-        except (_ClientGone, TimeoutError):
+        except _ClientGone:
             status = status or 499
         finally:
             _log.info(
@@ -93,6 +98,13 @@ class Guard:
 
     def _check(self, scope: Message, headers: dict[str, str]) -> None:
         """Raises Refusal for a name the server does not have and for what a foreign web page sent."""
+        size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope["query_string"])
+        if size + len(scope["raw_path"]) > MAX_HEAD_BYTES:
+            told = f"The head of a request has at most {MAX_HEAD_BYTES} bytes."
+            raise Refusal("headers_too_large", told, headers=_CLOSE)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # Whoever stands before this server may have read the other one of them.
+            raise Refusal("bad_request", "A body has a length or comes in chunks, not both.", headers=_CLOSE)
         host = headers.get("host", "")
         if self._settings.hosts and _name_of(host) not in self._settings.hosts:
             raise Refusal(

@@ -9,7 +9,8 @@ from types import FrameType
 import uvicorn
 
 from judge.api.app import create_app
-from judge.api.protocol import MAX_HEAD_BYTES, PatientProtocol
+from judge.api.guard import MAX_HEAD_BYTES
+from judge.api.protocol import PatientProtocol
 from judge.api.service import Service
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, read_settings
 from judge.dispatch.children import die_with_parent

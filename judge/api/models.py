@@ -237,5 +237,5 @@ def errors_of(*statuses: int) -> Responses:
             "description": "An error",
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
         }
-        for status in (*statuses, 401, 403, 429, 500, 503)
+        for status in sorted({*statuses, 400, 401, 403, 422, 429, 500, 503})
     }

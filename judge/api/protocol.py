@@ -7,8 +7,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from judge.api.errors import MEDIA_TYPE, Refusal
-
-MAX_HEAD_BYTES = 8 * 1024
+from judge.api.guard import MAX_HEAD_BYTES
 
 
 class PatientProtocol(H11Protocol):

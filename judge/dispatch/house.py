@@ -29,7 +29,7 @@ from judge.store.leases import LOOK_S, LeaseWatch
 from judge.store.submissions import forget_old_keys
 
 WATCH_S = 0.1
-STOP_LIMIT_S = 1.9
+STOP_LIMIT_S = 1.6
 TIDY_S = 600.0
 
 _log = structlog.get_logger()

@@ -32,7 +32,7 @@ from judge.worker.supervisor import Kind, Worker
 SETTINGS_VARIABLE = "JUDGE_LANE"
 POLL_S = 0.04
 SEEN_S = 5.0
-DRAIN_S = 1.2
+DRAIN_S = 0.8
 """So long a lane that is told to end may go on with what it judges; then it gives it back."""
 
 FAULTS_IN_A_ROW = 5
