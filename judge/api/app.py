@@ -34,8 +34,13 @@ DESCRIPTION = (
 _log = structlog.get_logger()
 
 
-def create_app(service: Service, pages: Sequence[APIRouter] = ()) -> Any:
+def create_app(service: Service, pages: Sequence[APIRouter] = ()) -> Guard:
     """The ASGI application. pages: routers with HTML, put at the root; without one the root leads to the reference."""
+    return Guard(create_routes(service, pages), service.settings)
+
+
+def create_routes(service: Service, pages: Sequence[APIRouter] = ()) -> FastAPI:
+    """As create_app(), without the guard around it."""
     app = FastAPI(
         title="Kernel judge",
         version=judge.__version__,
@@ -61,7 +66,7 @@ def create_app(service: Service, pages: Sequence[APIRouter] = ()) -> Any:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(StoreUnavailable, _store_away)
     app.add_exception_handler(Exception, _failed)
-    return Guard(app, service.settings)
+    return app
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -143,9 +148,6 @@ def _store_away(_request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     """A fault of ours: the caller gets an id, the details stay on the machine."""
-    if request.scope.get("state", {}).get("gone"):
-        # Not even a fault: the client took nothing for too long, and the guard gave up on it.
-        return Response(status_code=499)
     incident = record_incident(f"{request.method} {request.url.path}", "".join(traceback.format_exception(error)))
     _log.error("a route failed", incident=incident, kind=type(error).__name__, path=request.url.path)
     return respond(Refusal("internal", "Tell the operator the incident's id.", incident=incident))
@@ -153,5 +155,4 @@ def _failed(request: Request, error: Exception) -> Response:
 
 def openapi_text(service: Service) -> str:
     """The OpenAPI description as it is committed."""
-    app = create_app(service)
-    return json.dumps(app._app.openapi(), indent=1, sort_keys=True) + "\n"
+    return json.dumps(create_routes(service).openapi(), indent=1, sort_keys=True) + "\n"

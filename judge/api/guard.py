@@ -70,12 +70,7 @@ class Guard:
                     (n.lower().encode(), v.encode()) for n, v in limits.items() if n.lower().encode() not in present
                 ]
                 message["headers"] = [*message["headers"], *added, (b"x-request-id", request_id.encode())]
-            # A client that does not read fills its buffer; then nobody waits for it longer than this.
-            try:
-                await asyncio.wait_for(send(message), self._settings.send_limit_s)
-            except TimeoutError:
-                scope["state"]["gone"] = True
-                raise _ClientGone from None
+            await send(message)
 
         try:
             self._check(scope, headers)

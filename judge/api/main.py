@@ -46,7 +46,8 @@ def main() -> None:
     for name in ("uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     service = build_service(settings)
-    protocol = type("Protocol", (PatientProtocol,), {"header_limit_s": settings.header_limit_s})
+    limits = {"header_limit_s": settings.header_limit_s, "send_limit_s": settings.send_limit_s}
+    protocol = type("Protocol", (PatientProtocol,), limits)
     config = uvicorn.Config(
         create_app(service),
         http=protocol,

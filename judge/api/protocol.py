@@ -11,10 +11,14 @@ from judge.api.guard import MAX_HEAD_BYTES
 
 
 class PatientProtocol(H11Protocol):
-    """header_limit_s: how long the head of a request may take, from its first byte or from the connection's start."""
+    """header_limit_s: how long the head of a request may take, from its first byte or from the connection's start.
+    send_limit_s: how long a client may take nothing of what is sent while its buffer is full.
+    """
 
     header_limit_s = 10.0
+    send_limit_s = 30.0
     _timer: asyncio.TimerHandle | None = None
+    _deaf: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -22,7 +26,21 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_deaf()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Not close(): that would wait until the client has taken what is left.
+        self._deaf = self.loop.call_later(self.send_limit_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_deaf()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._deaf = self.loop.call_later(self.send_limit_s, self.transport.abort)
 
     def handle_events(self) -> None:
         super().handle_events()
@@ -47,6 +65,11 @@ class PatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_deaf(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
 
     def _too_slow(self) -> None:
         self._timer = None

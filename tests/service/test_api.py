@@ -181,7 +181,8 @@ def test_a_nul_is_told_with_its_byte(open_api):
 
 PROBLEM_IDS = [
     "../x", "..", "/etc/passwd", "%2e%2e%2f", "splitk-merge/../..", "splitk-merge\0", "x" * 10_000, "․․/x", "CON",
-    "_template", "splitk_merge", "SPLITK-MERGE", "'; DROP TABLE users; --", "<script>alert(1)</script>", "\x1b[31m", " ",
+    "_template", "splitk_merge", "SPLITK-MERGE", "'; DROP TABLE users; --", "<script>alert(1)</script>", "\x1b[31m",
+    " ",
 ]  # fmt: skip
 
 
