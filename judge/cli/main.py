@@ -17,11 +17,13 @@ from judge.cli.commands.new import new
 from judge.cli.commands.next import show_next
 from judge.cli.commands.schema import schema
 from judge.cli.commands.selftest import selftest
+from judge.cli.commands.serve import serve
 from judge.cli.commands.show import show
 from judge.cli.commands.solution import solution
 from judge.cli.commands.start import start
 from judge.cli.commands.stats import stats
 from judge.cli.commands.test import judge_file
+from judge.cli.commands.token import token
 from judge.cli.commands.verify import verify
 from judge.cli.exits import Exit
 from judge.cli.failures import report_failure
@@ -48,6 +50,8 @@ app.command("selftest")(selftest)
 app.command("schema")(schema)
 app.command("new")(new)
 app.command("verify")(verify)
+app.command("serve")(serve)
+app.add_typer(token, name="token")
 
 
 @app.callback(invoke_without_command=True)

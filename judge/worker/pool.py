@@ -68,6 +68,12 @@ class Loan:
         self._use()
         return self._worker.run_case(request)
 
+    def cancel(self) -> None:
+        """Kill the worker from any thread; what the holder of the loan waits for then ends as cancelled."""
+        if not self._closed:
+            self._used = True
+            self._worker.cancel()
+
     def _use(self) -> None:
         if self._closed:
             raise ValueError("this loan was closed; its worker may be another's")

@@ -76,7 +76,7 @@ def test_import_contracts_hold():
 def test_every_command_module_is_registered_and_documented():
     from judge.cli.main import app
 
-    registered = {command.name for command in app.registered_commands}
+    registered = {command.name for command in (*app.registered_commands, *app.registered_groups)}
     modules = {p.stem for p in (ROOT / "judge/cli/commands").glob("*.py")} - {"__init__", "next"}
     headings = set(re.findall(r"^## judge (\w+)$", (ROOT / "docs/command-line.md").read_text(encoding="utf-8"), re.M))
     assert modules == registered == headings

@@ -1,0 +1,1 @@
+"""The REST API: FastAPI over the store. It judges nothing; whatever it answers is in the store."""

@@ -1,0 +1,158 @@
+"""The application: the list of routes, how errors are answered, and what begins and ends with the process."""
+
+import asyncio
+import json
+import traceback
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio.to_thread
+import structlog
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse
+
+import judge
+from judge.api import catalogue, health, submissions
+from judge.api.errors import MEDIA_TYPE, Refusal, refusal_of_status
+from judge.api.guard import Guard
+from judge.api.metrics import serve_metrics
+from judge.api.reference import POLICY, render_reference
+from judge.api.service import Service
+from judge.store.database import POOL_SIZE, StoreFull, StoreUnavailable
+from judge.worker.incidents import record_incident
+
+PREFIX = "/api/v1"
+DESCRIPTION = (
+    "Submissions are stored before they are answered; everything else only watches. "
+    "Every error is application/problem+json with a stable code."
+)
+
+_log = structlog.get_logger()
+
+
+def create_app(service: Service, pages: Sequence[APIRouter] = ()) -> Guard:
+    """The ASGI application. pages: routers with HTML, put at the root; without one the root leads to the reference."""
+    return Guard(create_routes(service, pages), service.settings)
+
+
+def create_routes(service: Service, pages: Sequence[APIRouter] = ()) -> FastAPI:
+    """As create_app(), without the guard around it."""
+    app = FastAPI(
+        title="Kernel judge",
+        version=judge.__version__,
+        description=DESCRIPTION,
+        lifespan=_lifespan(service),
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.service = service
+    for router in (submissions.router, catalogue.router):
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(health.router)
+    for router in pages:
+        app.include_router(router, include_in_schema=False)
+    if not pages:
+        app.add_api_route("/", _to_reference, include_in_schema=False)
+    app.add_api_route(f"{PREFIX}/docs", _reference, include_in_schema=False)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(HTTPException, _refused_by_routing)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(StoreUnavailable, _store_away)
+    app.add_exception_handler(Exception, _failed)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = POOL_SIZE
+        metrics = serve_metrics(service) if service.settings.metrics_port else None
+        watching = asyncio.create_task(service.hub.run())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+            if metrics is not None:
+                metrics.shutdown()
+
+    return lifespan
+
+
+def _to_reference() -> Response:
+    return RedirectResponse(f"{PREFIX}/docs", status_code=307)
+
+
+def _reference(request: Request) -> Response:
+    page = render_reference(request.app.openapi())
+    return HTMLResponse(page, headers={"Content-Security-Policy": POLICY})
+
+
+def respond(refusal: Refusal) -> Response:
+    return Response(refusal.body(), refusal.status, refusal.headers, MEDIA_TYPE)
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return respond(error)
+
+
+def _refused_by_routing(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = error.detail if isinstance(error.detail, str) else ""
+    return respond(refusal_of_status(error.status_code, detail, error.headers))
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    found = error.errors()
+    if found and found[0]["loc"][:1] == ("body",):
+        if kind != "application/json":
+            return respond(Refusal("wrong_content_type", "Send it with Content-Type: application/json."))
+        if found[0]["type"] == "json_invalid":
+            place = f"at character {found[0]['loc'][-1]}" if len(found[0]["loc"]) > 1 else "somewhere"
+            return respond(Refusal("bad_request", f"The body is no JSON: wrong {place}."))
+        if any(one["type"] == "string_too_long" and one["loc"][-1] == "source" for one in found):
+            return respond(Refusal("too_large", "A source has at most 256 KiB.", errors=[("/source", "too long")]))
+    errors = [(_pointer(one["loc"]), str(one["msg"]).removeprefix("Value error, ")) for one in found[:20]]
+    return respond(Refusal("invalid", "; ".join(f"{where}: {what}" for where, what in errors), errors=errors))
+
+
+def _pointer(place: Sequence[str | int]) -> str:
+    """JSON pointer into the body, or the name of a parameter."""
+    where, *rest = map(str, place) if place else ("",)
+    escaped = [one.replace("~", "~0").replace("/", "~1") for one in rest]
+    return "/" + "/".join(escaped) if where == "body" else "/".join(rest)
+
+
+def _store_away(_request: Request, error: Exception) -> Response:
+    if isinstance(error, StoreFull):
+        return respond(
+            Refusal("store_full", "Nothing was stored. The operator must make room.", headers={"Retry-After": "60"})
+        )
+    return respond(Refusal("store_unavailable", "Nothing was stored. Try again.", headers={"Retry-After": "5"}))
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """A fault of ours: the caller gets an id, the details stay on the machine."""
+    incident = record_incident(f"{request.method} {request.url.path}", "".join(traceback.format_exception(error)))
+    _log.error("a route failed", incident=incident, kind=type(error).__name__, path=request.url.path)
+    return respond(Refusal("internal", "Tell the operator the incident's id.", incident=incident))
+
+
+def openapi_text(service: Service) -> str:
+    """The OpenAPI description as it is committed."""
+    return json.dumps(create_routes(service).openapi(), indent=1, sort_keys=True) + "\n"

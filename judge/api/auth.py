@@ -1,0 +1,58 @@
+"""Who asks: the bearer token of a request, or the local user where no login is asked for."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+
+from judge.api.errors import Refusal
+from judge.api.service import Service, service_of
+from judge.store.accounts import Caller, caller_of, note_use
+
+_bearer = HTTPBearer(auto_error=False, description="A token of `judge token create`. None is asked for on loopback.")
+_REALM = 'Bearer realm="kernel-judge"'
+_CHALLENGE = {"WWW-Authenticate": _REALM}
+
+
+def _caller(service: Service, request: Request) -> Caller:
+    if not service.settings.login:
+        return service.local_caller()
+    given = request.headers.get("authorization", "")
+    if not given:
+        raise Refusal("no_token", "Send `Authorization: Bearer TOKEN`.", headers=_CHALLENGE)
+    scheme, _, token = given.partition(" ")
+    found = None
+    if scheme.lower() == "bearer":
+        with service.database.read() as session:
+            found = caller_of(session, token.strip())
+    if found is None:
+        told = "Make another with `judge token create`."
+        raise Refusal("bad_token", told, headers={"WWW-Authenticate": f'{_REALM}, error="invalid_token"'})
+    caller, stale = found
+    if stale:
+        with service.database.write() as session:
+            note_use(session, token.strip())
+    return caller
+
+
+def _with_scope(scope: str) -> Callable[..., Caller]:
+    def checked(
+        request: Request,
+        _token: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
+    ) -> Caller:
+        service = service_of(request)
+        caller = _caller(service, request)
+        if not caller.may(scope):
+            raise Refusal("missing_scope", f"It needs the scope {scope}; this token has {', '.join(caller.scopes)}.")
+        limit = service.submit_limit if scope == "submit" else service.read_limit
+        # The guard puts them on whatever answer comes of it, an error included.
+        request.state.limits = limit.spend(caller.user_id)
+        return caller
+
+    return checked
+
+
+Submitter = Annotated[Caller, Depends(_with_scope("submit"))]
+Reader = Annotated[Caller, Depends(_with_scope("read"))]

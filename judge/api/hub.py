@@ -1,0 +1,71 @@
+"""Wakes whoever watches a submission when it changes.
+
+One query for all of them together, a few times a second and only while somebody watches: a thousand watchers cost
+the database as much as one.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from starlette.concurrency import run_in_threadpool
+
+from judge.store.database import Database, StoreUnavailable
+from judge.store.submissions import changes
+
+LOOK_S = 0.04
+BATCH = 500
+
+
+class Hub:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._known: dict[str, tuple[str, int]] = {}
+        self._someone = asyncio.Event()
+        self.closing = False
+
+    @contextmanager
+    def watching(self, submission_id: str) -> Iterator[asyncio.Event]:
+        """An event that is set at every change; whoever waits for it clears it before reading."""
+        changed = asyncio.Event()
+        self._watchers.setdefault(submission_id, set()).add(changed)
+        self._someone.set()
+        try:
+            yield changed
+        finally:
+            self._watchers[submission_id].discard(changed)
+            if not self._watchers[submission_id]:
+                del self._watchers[submission_id]
+                self._known.pop(submission_id, None)
+
+    def close(self) -> None:
+        """Wake everybody for the last time: the server ends."""
+        self.closing = True
+        for watchers in self._watchers.values():
+            for changed in watchers:
+                changed.set()
+
+    async def run(self) -> None:
+        while True:
+            if not self._watchers:
+                self._someone.clear()
+                await self._someone.wait()
+            ids = list(self._watchers)
+            # While the store is away nobody can be told anything.
+            with suppress(StoreUnavailable):
+                for start in range(0, len(ids), BATCH):
+                    self._tell(await run_in_threadpool(self._look, ids[start : start + BATCH]))
+            await asyncio.sleep(LOOK_S)
+
+    def _look(self, ids: list[str]) -> dict[str, tuple[str, int]]:
+        with self._database.read() as session:
+            return changes(session, ids)
+
+    def _tell(self, found: dict[str, tuple[str, int]]) -> None:
+        for submission_id, state in found.items():
+            if self._known.get(submission_id) == state:
+                continue
+            self._known[submission_id] = state
+            for changed in self._watchers.get(submission_id, ()):
+                changed.set()

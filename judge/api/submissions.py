@@ -1,0 +1,351 @@
+"""Routes of submissions: create, watch, list, cancel, judge again, reports."""
+
+import hashlib
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+
+from judge.api.auth import Reader, Submitter
+from judge.api.cursors import read_cursor, write_cursor
+from judge.api.errors import Refusal
+from judge.api.models import (
+    AttemptAnswer,
+    NewSubmission,
+    State,
+    SubmissionAnswer,
+    SubmissionPage,
+    as_report,
+    errors_of,
+    known_moment,
+    moment,
+)
+from judge.api.present import present
+from judge.api.service import Service, service_of
+from judge.api.streams import EventStream
+from judge.api.waiting import OVER, wait_until_over
+from judge.catalogue import unknown_problem_message
+from judge.reports.json import render_json
+from judge.reports.junit import render_junit
+from judge.reports.markdown import render_markdown
+from judge.reports.sarif import render_sarif
+from judge.store import queue, submissions
+from judge.store.accounts import Caller
+from judge.store.devices import served_queues
+from judge.store.models import Submission
+from judge.store.submissions import KeyReused, QueueFull
+from judge.verdict import Verdict
+
+router = APIRouter(prefix="/submissions", tags=["submissions"])
+
+MAX_WAIT_S = 60
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_ID = re.compile(r"[0-9a-f]{32}")
+
+SubmissionId = Annotated[str, Path(description="Id of a submission.", examples=["5f2b8c1e9a7d4036b1c2d3e4f5a60718"])]
+
+
+@router.post("", status_code=202, responses=errors_of(400, 404, 408, 413, 415, 422, 507))
+async def create(
+    request: Request,
+    response: Response,
+    caller: Submitter,
+    new: NewSubmission,
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key and body within 24 h give the same submission.", max_length=255)
+    ] = None,
+) -> SubmissionAnswer:
+    """Store a kernel to be judged. It is in the database before this answers; everything else only watches."""
+    service = service_of(request)
+    if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
+        told = "1 to 255 visible ASCII characters"
+        raise Refusal("invalid", f"Idempotency-Key: {told}.", errors=[("Idempotency-Key", told)])
+    body = hashlib.sha256(await request.body()).hexdigest()
+    key = None if idempotency_key is None else (idempotency_key, body)
+    answer, fresh = await run_in_threadpool(_create, service, caller, new, key)
+    response.headers["Location"] = answer.links.self
+    response.headers["Retry-After"] = "1"
+    if not fresh:
+        response.headers["Idempotency-Replayed"] = "true"
+    return answer
+
+
+def _create(
+    service: Service, caller: Caller, new: NewSubmission, key: tuple[str, str] | None
+) -> tuple[SubmissionAnswer, bool]:
+    problem = service.problems.get(new.problem)
+    if problem is None:
+        told = unknown_problem_message(new.problem, service.problems)
+        raise Refusal("no_such_problem", told, errors=[("/problem", told)])
+    with service.database.read() as session:
+        served = served_queues(session)
+    stored = submissions.NewSubmission(
+        caller.user_id,
+        problem.id,
+        problem.version,
+        new.source.encode(),
+        new.name,
+        new.backend,
+        new.device,
+        new.cases,
+        new.visibility,
+        new.seed,
+        _queue_for(new, served),
+    )
+    for last in (False, True):
+        try:
+            with service.database.write() as session:
+                found, fresh = submissions.create(session, stored, service.room, key, service.stored)
+                return present(session, found, caller.name), fresh
+        except QueueFull as full:
+            if full.own:
+                told = f"{full.waiting} of your submissions wait or run. Wait for some of them."
+                raise Refusal("too_many_waiting", told, headers={"Retry-After": "10"}) from None
+            told = f"{full.waiting} submissions wait. Try again later."
+            raise Refusal("queue_full", told, headers={"Retry-After": "30"}) from None
+        except KeyReused:
+            raise Refusal("key_reused", "Use another key for another request.") from None
+        except IntegrityError:
+            # Another request with this key was stored a moment ago; the second time it is found.
+            if last or key is None:
+                raise
+    raise AssertionError("the second time returns or raises")
+
+
+def _queue_for(new: NewSubmission, served: set[str]) -> str:
+    """Which queue suits: a GPU's where one is asked for, or there and wanted. Raises Refusal where none can do it."""
+    if new.backend == "cpu":
+        if new.device is not None or new.cases == "bench":
+            what = "device" if new.device is not None else "cases"
+            told = "bench cases and devices need backend auto or cuda"
+            raise Refusal("invalid", f"{told[0].upper()}{told[1:]}.", errors=[(f"/{what}", told)])
+        return "cpu"
+    wanted = "cuda" if new.device is None else f"cuda:{new.device}"
+    if wanted in served:
+        return wanted
+    if new.backend == "cuda" or new.device is not None or new.cases == "bench":
+        known = ", ".join(sorted(served)) or "none at the moment"
+        pointer = "/device" if new.device is not None else "/backend"
+        told = f"no device that is ready serves {wanted}; served are: {known}"
+        raise Refusal("no_such_device", f"N{told[1:]}.", errors=[(pointer, told)])
+    return "cpu"
+
+
+@router.get("", responses=errors_of(400, 422))
+def list_submissions(
+    request: Request,
+    response: Response,
+    caller: Reader,
+    problem: Annotated[str | None, Query(max_length=64, description="Only of this problem.")] = None,
+    state: Annotated[State | None, Query(description="Only in this state.")] = None,
+    verdict: Annotated[Verdict | None, Query(description="Only with this verdict.")] = None,
+    public: Annotated[bool, Query(description="The public ones of everybody instead of your own.")] = False,
+    cursor: Annotated[str | None, Query(max_length=64, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> SubmissionPage:
+    """Your submissions, the newest first. What arrives meanwhile moves nothing on the pages that follow."""
+    service = service_of(request)
+    before = None if cursor is None else read_cursor(cursor)
+    if problem is not None and problem not in service.problems:
+        return SubmissionPage(items=(), next=None)
+    with service.database.read() as session:
+        found = submissions.page(
+            session,
+            user_id=None if public else caller.user_id,
+            problem_id=problem,
+            state=state,
+            verdict=None if verdict is None else verdict.value,
+            before=before,
+            limit=limit + 1,
+        )
+        items = tuple(present(session, one, name, brief=True) for one, name in found[:limit])
+    following = write_cursor(found[limit - 1][0].number) if len(found) > limit else None
+    if following is not None:
+        response.headers["Link"] = f'<{request.url.include_query_params(cursor=following)}>; rel="next"'
+    return SubmissionPage(items=items, next=following)
+
+
+@router.get("/{submission_id}", responses={304: {"description": "Not changed"}, **errors_of(404, 422)})
+async def read(
+    request: Request,
+    response: Response,
+    caller: Reader,
+    submission_id: SubmissionId,
+    wait: Annotated[
+        int, Query(ge=0, le=MAX_WAIT_S, description="Answer when it is over, or after so many seconds.")
+    ] = 0,
+    if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
+) -> SubmissionAnswer:
+    """A submission, with its report once there is one."""
+    service = service_of(request)
+    await run_in_threadpool(visible, service, caller, submission_id)
+    if wait:
+        await wait_until_over(request, service, submission_id, wait)
+    found = await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
+    if isinstance(found, Response):
+        return found  # type: ignore[return-value]
+    answer, tag = found
+    response.headers["ETag"] = tag
+    response.headers["Cache-Control"] = "no-cache"
+    if answer.state not in OVER:
+        response.headers["Retry-After"] = "1"
+    return answer
+
+
+def _read(
+    service: Service, caller: Caller, submission_id: str, if_none_match: str | None
+) -> Response | tuple[SubmissionAnswer, str]:
+    with service.database.read() as session:
+        found, name = _find(session, caller, submission_id)
+        place = submissions.position(session, found)
+        # Every change is an event, but for the place in the queue, which others change.
+        tag = f'"{found.events}-{place or 0}"'
+        if if_none_match is not None and tag in if_none_match:
+            return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
+        text = submissions.report_of(session, found)
+        return present(session, found, name, report=None if text is None else as_report(text)), tag
+
+
+def visible(service: Service, caller: Caller, submission_id: str) -> tuple[Submission, str]:
+    """The submission if the caller may see it. Raises Refusal as if there were none otherwise."""
+    with service.database.read() as session:
+        return _find(session, caller, submission_id)
+
+
+def _find(session: Session, caller: Caller, submission_id: str, *, own: bool = False) -> tuple[Submission, str]:
+    found = submissions.find(session, submission_id) if _ID.fullmatch(submission_id) else None
+    if found is not None:
+        theirs = found[0].user_id == caller.user_id or caller.may("admin")
+        if theirs or (found[0].visibility != "private" and not own):
+            return found
+    raise Refusal("no_such_submission", "Check the id, and whose token this is.")
+
+
+@router.get(
+    "/{submission_id}/events",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {}}}, 204: {"description": "Over"}, **errors_of(404, 422)},
+)
+async def events(
+    request: Request,
+    caller: Reader,
+    submission_id: SubmissionId,
+    last_event_id: Annotated[str | None, Header(max_length=20, description="Events after this one.")] = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="As Last-Event-ID, for those who cannot set it.")
+    ] = None,
+) -> Response:
+    """Server-sent events of a submission from the first on. 204 when there is nothing more to come."""
+    service = service_of(request)
+    found, _ = await run_in_threadpool(visible, service, caller, submission_id)
+    known = last_event_id if last_event_id and last_event_id.isascii() and last_event_id.isdecimal() else None
+    start = after or 0 if known is None else int(known)
+    if found.state in OVER and start >= found.events:
+        return Response(status_code=204)
+    service.streams.check(caller.user_id)
+    return EventStream(service, caller.user_id, submission_id, start)
+
+
+@router.post("/{submission_id}/cancel", responses=errors_of(404, 507))
+def cancel(request: Request, caller: Submitter, submission_id: SubmissionId) -> SubmissionAnswer:
+    """Stop judging. Harmless when it is over already; then nothing changes."""
+    service = service_of(request)
+    with service.database.write() as session:
+        found, name = _find(session, caller, submission_id, own=True)
+        queue.cancel(session, found.id)
+        return present(session, found, name)
+
+
+@router.post("/{submission_id}/rejudge", status_code=202, responses=errors_of(404, 507))
+def rejudge(request: Request, response: Response, caller: Submitter, submission_id: SubmissionId) -> SubmissionAnswer:
+    """Judge it once more. The old result stays until the new one is there, and stays in the list of attempts."""
+    service = service_of(request)
+    with service.database.write() as session:
+        found, name = _find(session, caller, submission_id, own=True)
+        if queue.rejudge(session, found.id) and service.stored is not None:
+            service.stored(session, found)
+        answer = present(session, found, name)
+    response.headers["Location"] = answer.links.self
+    return answer
+
+
+@router.get(
+    "/{submission_id}/source",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **errors_of(404)},
+)
+def source(request: Request, caller: Reader, submission_id: SubmissionId) -> Response:
+    """The source as it was sent."""
+    with service_of(request).database.read() as session:
+        found, _ = _find(session, caller, submission_id)
+        return Response(submissions.source_of(session, found), media_type="text/plain; charset=utf-8")
+
+
+@router.get("/{submission_id}/attempts", responses=errors_of(404))
+def attempts(request: Request, caller: Reader, submission_id: SubmissionId) -> tuple[AttemptAnswer, ...]:
+    """Every attempt, those included whose worker was lost."""
+    with service_of(request).database.read() as session:
+        found, _ = _find(session, caller, submission_id)
+        base = f"/api/v1/submissions/{found.id}/report.json"
+        return tuple(
+            AttemptAnswer(
+                number=one.number,
+                state=one.state,  # type: ignore[arg-type]
+                worker=one.worker,
+                problem_version=one.problem_version,
+                verdict=None if one.verdict is None else Verdict(one.verdict),
+                incident=one.incident,
+                reason=one.reason,
+                started_at=known_moment(one.started_at),
+                finished_at=moment(one.finished_at),
+                report=None if one.report is None else f"{base}?attempt={one.number}",
+            )
+            for one in submissions.attempts_of(session, found.id)
+        )
+
+
+_FORMATS = {
+    "json": ("application/json", render_json),
+    "junit.xml": ("application/xml", render_junit),
+    "sarif": ("application/sarif+json", render_sarif),
+    "md": ("text/markdown; charset=utf-8", render_markdown),
+}
+
+
+@router.get(
+    "/{submission_id}/report.{form}",
+    response_class=Response,
+    responses={
+        200: {"content": {kind.partition(";")[0]: {} for kind, _ in _FORMATS.values()}},
+        304: {"description": "Not changed"},
+        **errors_of(404, 409, 422),
+    },
+)
+def report(
+    request: Request,
+    caller: Reader,
+    submission_id: SubmissionId,
+    form: Annotated[str, Path(description="json, junit.xml, sarif or md.", examples=["json"])],
+    attempt: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="That of an earlier attempt.")] = None,
+    if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
+) -> Response:
+    """The report in a format of its own."""
+    if form not in _FORMATS:
+        raise Refusal("not_found", f"A report is had as {', '.join(_FORMATS)}.")
+    with service_of(request).database.read() as session:
+        found, _ = _find(session, caller, submission_id)
+        number = found.report_attempt if attempt is None else attempt
+        text = submissions.report_of(session, found, number)
+    stored = None if text is None else as_report(text)
+    if stored is None:
+        told = f"It is {found.state}." if attempt is None else f"Attempt {attempt} has none."
+        raise Refusal("no_report", told)
+    tag = f'"report-{number}-{form}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if if_none_match is not None and tag in if_none_match:
+        return Response(status_code=304, headers=headers)
+    kind, render = _FORMATS[form]
+    return Response(render(stored), media_type=kind, headers=headers)

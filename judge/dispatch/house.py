@@ -1,0 +1,157 @@
+"""What `judge serve` and `judge worker` run: child processes kept alive, lost attempts found, all ended in order.
+
+    house ── api             HTTP; holds nothing that is not in the store
+          ├─ lane cpu0 ...   one for each pair of cores
+          └─ lane cuda0 ...  one for each GPU
+
+The house itself judges nothing and answers nothing, so that little can end it. It holds the listening socket: while
+the API starts again, callers wait instead of being refused.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import structlog
+
+from judge.dispatch.children import Child
+from judge.dispatch.lane import SETTINGS_VARIABLE, LaneSettings
+from judge.errors import UsageError
+from judge.store.database import Database, StoreUnavailable
+from judge.store.devices import forget_gone
+from judge.store.leases import LOOK_S, LeaseWatch
+from judge.store.submissions import forget_old_keys
+
+WATCH_S = 0.1
+STOP_LIMIT_S = 1.6
+TIDY_S = 600.0
+
+_log = structlog.get_logger()
+
+
+class House:
+    """children: what to keep alive. alone: whether no other judge uses the database, which then must be SQLite's."""
+
+    def __init__(self, database: Database, children: Sequence[Child], *, alone: bool) -> None:
+        self._database = database
+        self._children = children
+        self._alone = alone
+        self._watch = LeaseWatch(database)
+        self._stop = threading.Event()
+        self._dead: list[str] = []
+        self._looked_at = 0.0
+        self._tidied_at = 0.0
+
+    def run(self) -> None:
+        """Until SIGTERM or SIGINT; then all children are told to end, and killed after STOP_LIMIT_S."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._stop.set())
+        if self._alone:
+            for lease in self._watch.take_from(None):
+                _log.warning("attempt lost with an earlier service", submission=lease.submission_id)
+        try:
+            while not self._stop.wait(WATCH_S):
+                for child in self._children:
+                    if child.watch():
+                        _log.error("a part of the service died; it starts again", part=child.name)
+                        self._dead.append(child.name)
+                self._look_after_leases()
+        finally:
+            deadline = time.monotonic() + STOP_LIMIT_S
+            for child in self._children:
+                child.terminate()
+            for child in self._children:
+                child.finish(deadline)
+
+    def _look_after_leases(self) -> None:
+        now = time.monotonic()
+        if not self._dead and now - self._looked_at < LOOK_S:
+            return
+        try:
+            while self._dead:
+                for lease in self._watch.take_from(self._dead[0]):
+                    _log.warning("attempt lost with its worker", submission=lease.submission_id, attempt=lease.attempt)
+                self._dead.pop(0)
+            if now - self._looked_at >= LOOK_S:
+                self._looked_at = now
+                for lease in self._watch.look():
+                    _log.warning("attempt lost", submission=lease.submission_id, attempt=lease.attempt)
+            if now - self._tidied_at >= TIDY_S:
+                self._tidied_at = now
+                with self._database.write() as session:
+                    forget_old_keys(session)
+                    forget_gone(session)
+        except StoreUnavailable as error:
+            self._looked_at = now
+            _log.warning("the store is away", reason=str(error))
+
+
+def lane_child(settings: LaneSettings) -> Child:
+    """The child process of a lane; its name is that of the worker, as the store knows it."""
+    return Child(settings.worker, "judge.dispatch.lane", {SETTINGS_VARIABLE: settings.as_json()})
+
+
+def lanes_of_machine(database: str, cpu_lanes: int | None = None, *, warm: int = 1) -> list[LaneSettings]:
+    """Lanes for every GPU and for the CPU of this machine, one CPU lane for two cores where no number is given."""
+    host = socket.gethostname()
+    lanes = []
+    for ordinal, name in enumerate(gpu_names()):
+        queues = ("cuda", f"cuda:{name}")
+        lanes.append(LaneSettings(database, f"{host}/cuda{ordinal}", "cuda", queues, ordinal, warm))
+    count = max(1, (os.cpu_count() or 1) // 2) if cpu_lanes is None else cpu_lanes
+    lanes += [LaneSettings(database, f"{host}/cpu{number}", "cpu", ("cpu",), 0, warm) for number in range(count)]
+    return lanes
+
+
+def gpu_names() -> list[str]:
+    """Short names of this machine's GPUs by ordinal, such as h200; none where there is no driver."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except (ImportError, OSError):
+        return []
+    except pynvml.NVMLError:
+        return []
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        return [short_name(str(pynvml.nvmlDeviceGetName(handle))) for handle in handles]
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def short_name(name: str) -> str:
+    """ "NVIDIA H200" is h200, "NVIDIA GeForce RTX 4090" is rtx-4090."""
+    words = [word for word in name.lower().split() if word not in {"nvidia", "geforce", "tesla", "quadro"}]
+    kept = "-".join(words[:2]) if words[:1] == ["rtx"] else "-".join(words[:1])
+    return "".join(c for c in kept if c.isalnum() or c == "-") or "gpu"
+
+
+def only_one(database: Database) -> IO[bytes] | None:
+    """Hold the lock beside a SQLite file for as long as the result is open; None on PostgreSQL.
+
+    Raises UsageError when another service holds it.
+    """
+    if not database.sqlite:
+        return None
+    path = Path(f"{database.url.database}.lock")
+    try:
+        lock = path.open("wb")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be made: {error.strerror}. Name a database in a folder that exists.") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise UsageError(
+            f"Another judge already serves from {database.url.database}. Stop it, or name another --database."
+        ) from None
+    return lock

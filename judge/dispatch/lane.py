@@ -1,0 +1,232 @@
+"""A lane: one process that judges one submission at a time on one device, with warm workers.
+
+    judge serve, judge worker  ->  python -m judge.dispatch.lane  ->  boxed workers
+
+Its process is the border of a fault: what kills it costs the one submission it held.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import structlog
+
+from judge.catalogue import load_problem
+from judge.dispatch.children import die_with_parent
+from judge.dispatch.logs import configure_logs
+from judge.dispatch.runner import Runner
+from judge.store import devices
+from judge.store.database import Database, StoreUnavailable
+from judge.store.models import Submission
+from judge.store.queue import Claimed, claim_next, in_state
+from judge.verdict import Verdict
+from judge.worker.pool import Loan, Pool
+from judge.worker.supervisor import Kind, Worker
+
+SETTINGS_VARIABLE = "JUDGE_LANE"
+POLL_S = 0.04
+SEEN_S = 5.0
+DRAIN_S = 0.8
+"""So long a lane that is told to end may go on with what it judges; then it gives it back."""
+
+FAULTS_IN_A_ROW = 5
+QUARANTINE_S = 60.0
+COLD_LIMIT_S = 30.0
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class LaneSettings:
+    """database: its URL. kind and ordinal: the device. queues: what it takes from, apart from any order."""
+
+    database: str
+    worker: str
+    kind: Kind
+    queues: tuple[str, ...]
+    ordinal: int = 0
+    warm: int = 1
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+class Health:
+    """Whether the lane may take work. Judge errors in a row or a device that does not come up keep it from that."""
+
+    def __init__(self, warm: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
+        self._warm = warm
+        self._clock = clock
+        self._faults = 0
+        self._until = 0.0
+        self._warm_at = clock()
+
+    def judged(self, verdict: Verdict | None) -> None:
+        if verdict is None:
+            return
+        self._faults = self._faults + 1 if verdict is Verdict.JUDGE_ERROR else 0
+        if self._faults >= FAULTS_IN_A_ROW:
+            # One more try when the time is over; a single further fault begins another.
+            self._faults = FAULTS_IN_A_ROW - 1
+            self._until = self._clock() + QUARANTINE_S
+
+    def state(self) -> tuple[str, str]:
+        """State of the device and the reason where it is not ready."""
+        now = self._clock()
+        if self._warm() > 0:
+            self._warm_at = now
+        if now < self._until:
+            return "quarantined", f"{FAULTS_IN_A_ROW} submissions in a row ended as judge_error"
+        if now - self._warm_at > COLD_LIMIT_S:
+            return "quarantined", "no worker comes up on this device"
+        return "ready", ""
+
+    def ready(self) -> bool:
+        return self._warm() > 0 and self.state()[0] == "ready"
+
+
+class LaneProcess:
+    def __init__(self, settings: LaneSettings) -> None:
+        self.settings = settings
+        self.stop = threading.Event()
+        self.database = Database(settings.database)
+        self.pools = {kind: self._pool(kind) for kind in self._kinds()}
+        main = self.pools[settings.kind]
+        self.health = Health(lambda: main.warm)
+        lenders: dict[Kind, Callable[[], Loan]] = {kind: pool.lend for kind, pool in self.pools.items()}
+        self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.stop)
+        self._announced = False
+        self._seen_at = 0.0
+
+    def _kinds(self) -> tuple[Kind, ...]:
+        # A GPU lane judges on the CPU too: a verdict is the conjunction of both.
+        return ("cpu",) if self.settings.kind == "cpu" else ("cuda", "cpu")
+
+    def _pool(self, kind: Kind) -> Pool:
+        ordinal = self.settings.ordinal if kind == "cuda" else 0
+        return Pool(kind, self.settings.warm, lambda: Worker(kind, ordinal=ordinal))
+
+    def run(self) -> None:
+        """Judge until the process is told to end."""
+        signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            self._poll()
+        finally:
+            self.say_seen("gone", "ended")
+            for pool in self.pools.values():
+                pool.close()
+            self.database.close()
+
+    def _poll(self) -> None:
+        pause_s = POLL_S
+        while not self.stop.wait(pause_s):
+            pause_s = POLL_S
+            try:
+                self.tick()
+                if self.health.ready() and self._work_waits():
+                    with self.database.write() as session:
+                        claimed = claim_next(session, self.settings.queues, self.settings.worker)
+                    if claimed is not None:
+                        self.judge(claimed)
+                        pause_s = 0.0
+            except StoreUnavailable as error:
+                _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
+                pause_s = 1.0
+
+    def _work_waits(self) -> bool:
+        # A look that locks nothing; only when there is something does the lane queue up with other writers.
+        with self.database.read() as session:
+            waiting = session.query(Submission.number).where(
+                Submission.queue.in_(self.settings.queues), in_state("queued")
+            )
+            return waiting.limit(1).first() is not None
+
+    def judge(self, claimed: Claimed) -> None:
+        """Judge in a thread; when the lane is to end and it takes too long, give the submission back."""
+        verdicts: list[Verdict | None] = []
+        thread = threading.Thread(target=lambda: verdicts.append(self.runner.run(claimed)), name="judge-run")
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.05)
+            self.tick_quietly()
+            if self.stop.is_set():
+                thread.join(DRAIN_S)
+                if thread.is_alive():
+                    self.runner.give_back(claimed, "its worker was shut down")
+                    self.runner.abandon()
+                    thread.join(0.5)
+                    if thread.is_alive():
+                        # A compilation cannot be stopped from here; its box ends with this process.
+                        os._exit(0)
+                return
+        if not verdicts:
+            # The thread died of something nobody foresaw. The process goes, and its lease with it.
+            os._exit(70)
+        self.health.judged(verdicts[0])
+        if verdicts[0] is not None:
+            self.say_seen(*self.health.state(), judged=True)
+
+    def tick_quietly(self) -> None:
+        try:
+            self.tick()
+        except StoreUnavailable:
+            self._seen_at = time.monotonic()
+
+    def tick(self) -> None:
+        """Announce the device once it is warm, and then every few seconds that it is there."""
+        now = time.monotonic()
+        if not self._announced:
+            self._announce()
+        elif now - self._seen_at > SEEN_S:
+            self.say_seen(*self.health.state())
+
+    def _announce(self) -> None:
+        pool = self.pools[self.settings.kind]
+        if pool.warm == 0:
+            return
+        with pool.lend() as loan:
+            properties = loan.ready()
+            lane = devices.Lane(
+                self.settings.worker,
+                self.settings.queues,
+                self.settings.kind,
+                properties.name,
+                properties.arch,
+                loan.isolation,
+            )
+        with self.database.write() as session:
+            devices.announce(session, lane)
+        self._announced = True
+        self._seen_at = time.monotonic()
+        _log.info("lane is ready", worker=lane.worker, device=lane.name, queues=list(lane.queues))
+
+    def say_seen(self, state: str, reason: str, *, judged: bool = False) -> None:
+        self._seen_at = time.monotonic()
+        try:
+            with self.database.write() as session:
+                devices.seen(session, self.settings.worker, state, reason, judged=judged)
+        except StoreUnavailable:
+            pass
+
+
+def read_settings(text: str) -> LaneSettings:
+    values: dict[str, Any] = json.loads(text)
+    return LaneSettings(**{**values, "queues": tuple(values["queues"])})
+
+
+def main() -> None:
+    die_with_parent()
+    settings = read_settings(os.environ.pop(SETTINGS_VARIABLE))
+    configure_logs(sys.stderr)
+    LaneProcess(settings).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Transactions on SQLite or PostgreSQL, and the one place where a driver's error becomes one of ours.
+
+SQLite runs in WAL mode with synchronous=FULL: what was committed survives a power cut. A transaction that
+writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.orm import Session, sessionmaker
+
+from judge.errors import JudgeError, UsageError
+
+DEFAULT_URL = "sqlite:///judge.db"
+BUSY_LIMIT_S = 5.0
+CONNECT_LIMIT_S = 3
+STATEMENT_LIMIT_S = 15
+POOL_SIZE = 20
+
+_FULL = ("database or disk is full", "disk i/o error", "no space left", "could not extend file", "disk full")
+
+
+class StoreUnavailable(JudgeError):  # noqa: N818 - a state, and over when the database is back
+    """The database cannot be reached, is locked for too long or lost the connection. Nothing was stored."""
+
+
+class StoreFull(StoreUnavailable):
+    """The disk of the database is full. Nothing was stored; reading goes on."""
+
+
+class Database:
+    """url: as SQLAlchemy's, `sqlite:///judge.db` or `postgresql://user@host/name`.
+
+    Raises UsageError for a URL that names neither.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _checked(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _engine(self.url, self.sqlite)
+        self._reading = sessionmaker(self.engine, expire_on_commit=False)
+        self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """One transaction that only reads. Raises StoreUnavailable."""
+        with _told(), self._reading() as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """One transaction, committed at the end of the block and undone by an exception. Raises StoreUnavailable."""
+        with _told(), self._writing.begin() as session:
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def shown_url(url: str) -> str:
+    """The URL without its password, for logs and messages."""
+    return _checked(url).render_as_string(hide_password=True)
+
+
+def _checked(text: str) -> URL:
+    advice = "Give sqlite:///FILE or postgresql://USER@HOST/NAME."
+    try:
+        url = make_url(text)
+        name = url.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        raise UsageError(f"This is no URL of a database. {advice}") from None
+    if name == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise UsageError(f"A database in memory is gone with its process. {advice}")
+        return url
+    if name in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    raise UsageError(f"The judge keeps its state in SQLite or PostgreSQL, not in {name}. {advice}")
+
+
+def _engine(url: URL, sqlite: bool) -> Engine:
+    if not sqlite:
+        return create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=POOL_SIZE,
+            pool_timeout=CONNECT_LIMIT_S,
+            connect_args={
+                "connect_timeout": CONNECT_LIMIT_S,
+                "options": f"-c statement_timeout={STATEMENT_LIMIT_S}s -c lock_timeout={BUSY_LIMIT_S:.0f}s",
+            },
+        )
+    engine = create_engine(
+        url,
+        pool_size=POOL_SIZE,
+        pool_timeout=BUSY_LIMIT_S,
+        connect_args={"timeout": BUSY_LIMIT_S, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-16000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        told = _as_ours(error)
+        if told is None:
+            raise
+        raise told from error
+    except SQLAlchemyError as error:
+        # The pool's own: no connection came free in time.
+        if type(error).__name__ == "TimeoutError":
+            raise StoreUnavailable("The database is too busy. Try again.") from error
+        raise
+
+
+def _as_ours(error: DBAPIError) -> StoreUnavailable | None:
+    reason = str(error.orig).lower()
+    if any(words in reason for words in _FULL):
+        return StoreFull("The disk of the database is full.")
+    kind = type(error.orig).__name__
+    # DataError, IntegrityError and ProgrammingError are mistakes in our statements, not of the machine.
+    if kind in {"OperationalError", "InterfaceError"} or error.connection_invalidated or kind in _PASSING:
+        return StoreUnavailable("The database cannot be reached or is too busy.")
+    return None
+
+
+_PASSING = {
+    "AdminShutdown",
+    "CannotConnectNow",
+    "CrashShutdown",
+    "DeadlockDetected",
+    "LockNotAvailable",
+    "QueryCanceled",
+    "ReadOnlySqlTransaction",
+    "SerializationFailure",
+    "TooManyConnections",
+    "ConnectionTimeout",
+}

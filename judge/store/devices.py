@@ -1,0 +1,77 @@
+"""The devices that judge, as their own workers describe them."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from judge.store.models import Device
+
+SEEN_LIMIT_S = 30.0
+"""A device that was not heard of for so long is told as gone."""
+
+FORGET_S = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What one worker process is: the device it judges on and the queues it serves."""
+
+    worker: str
+    queues: tuple[str, ...]
+    kind: str
+    name: str
+    arch: str
+    isolation: str
+
+
+def announce(session: Session, lane: Lane) -> None:
+    """Enter a device as ready, in place of an older entry of the same worker."""
+    now = time.time()
+    session.merge(
+        Device(
+            id=lane.worker,
+            worker=lane.worker,
+            queues=list(lane.queues),
+            kind=lane.kind,
+            name=lane.name[:128],
+            arch=lane.arch[:16],
+            isolation=lane.isolation,
+            state="ready",
+            reason="",
+            roofs={},
+            beat=0,
+            started_at=now,
+            seen_at=now,
+            judged_at=None,
+        )
+    )
+
+
+def seen(session: Session, worker: str, state: str, reason: str = "", *, judged: bool = False) -> None:
+    """Say that a device is still there, in a state: ready, quarantined or gone."""
+    now = time.time()
+    values = {"state": state, "reason": reason[:500], "seen_at": now, **({"judged_at": now} if judged else {})}
+    session.execute(update(Device).where(Device.id == worker).values(beat=Device.beat + 1, **values))
+
+
+def devices(session: Session) -> Sequence[Device]:
+    """Every device known, those first that started first; what was not heard of lately is in state gone."""
+    found = session.scalars(select(Device).order_by(Device.started_at, Device.id)).all()
+    now = time.time()
+    for device in found:
+        if abs(now - device.seen_at) > SEEN_LIMIT_S:
+            session.expunge(device)
+            device.state = "gone"
+    return found
+
+
+def served_queues(session: Session) -> set[str]:
+    """Queues that a device which is ready takes from."""
+    return {name for device in devices(session) if device.state == "ready" for name in device.queues}
+
+
+def forget_gone(session: Session) -> None:
+    session.execute(delete(Device).where(Device.seen_at < time.time() - FORGET_S))
