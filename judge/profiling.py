@@ -210,7 +210,7 @@ class _Stage:
         sink.compiling("cuda")
         compilation = compile_unit(unit, Target("cubin", arch, "optimized"))
         _require(compilation)
-        self.kernels = "regex:" + "|".join(sorted({re.escape(_base_name(name)) for name in unit.plans[0].kernels}))
+        self.kernels = f"regex:^({'|'.join(sorted({re.escape(_base_name(name)) for name in unit.plans[0].kernels}))})$"
         inputs = problem.generate(case, case_generator(case, seed))
         request = case_request(problem, case, submission, unit.plans[0], compilation.lowered, inputs)
         self.folder = Path(tempfile.mkdtemp(prefix="kernel-judge-tool-"))

@@ -17,7 +17,9 @@ from judge.cli.commands.hint import hint
 from judge.cli.commands.list import list_problems
 from judge.cli.commands.new import new
 from judge.cli.commands.next import show_next
+from judge.cli.commands.profile import profile
 from judge.cli.commands.roofline import roofline
+from judge.cli.commands.sanitize import sanitize
 from judge.cli.commands.schema import schema
 from judge.cli.commands.selftest import selftest
 from judge.cli.commands.serve import serve
@@ -49,6 +51,8 @@ app.command("stats")(stats)
 app.command("bench")(bench)
 app.command("roofline")(roofline)
 app.command("compare")(compare)
+app.command("profile")(profile)
+app.command("sanitize")(sanitize)
 app.command("hint")(hint)
 app.command("solution")(solution)
 app.command("doctor")(doctor)

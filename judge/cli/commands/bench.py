@@ -28,7 +28,7 @@ def bench(
     seed: SeedOption = None,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Time a kernel on a GPU: medians with intervals, share of the roofline, tiers."""
+    """Time a kernel on a GPU: medians, share of the roofline, tiers."""
     from judge.cli.output import say
     from judge.reports.bench import render_bench
     from judge.reports.json import render_json
