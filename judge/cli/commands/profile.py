@@ -20,7 +20,7 @@ def profile(
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the inputs.")] = 0,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Run the slowest case under ncu, outside the judge's box."""
+    """Run the slowest case under ncu, unboxed."""
     from judge.catalogue import load_problem
     from judge.cli.inputs import find_problem_of, read_file, shown_name
     from judge.cli.output import say, say_json

@@ -21,7 +21,7 @@ def roofline(
     svg: Annotated[Path | None, typer.Option("--svg", help="Write the picture as SVG to this file.")] = None,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Draw a kernel's times under the roofline, from a .cu or a report."""
+    """Draw a kernel's times under the roofline of a GPU."""
     from judge.cli.output import remark, say, say_json
     from judge.errors import NothingToDoError, UsageError
     from judge.reports.bench import render_bench

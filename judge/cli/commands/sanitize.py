@@ -31,7 +31,7 @@ def sanitize(
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the inputs.")] = 0,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Run the failing case under compute-sanitizer, outside the judge's box."""
+    """Run the failing case under compute-sanitizer, unboxed."""
     from judge.catalogue import load_problem
     from judge.cli.exits import Exit
     from judge.cli.inputs import find_problem_of, read_file, shown_name
