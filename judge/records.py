@@ -226,6 +226,8 @@ class Timing(Record):
     verified_rows: int = Field(default=0, description="Output rows compared of the last repeat.")
     rows: int = Field(default=0, description="Rows the outputs have.")
     rates: Rates | None = None
+    minimum_bytes: int = Field(default=0, description="The least that any kernel moves in this case.")
+    minimum_flops: int = 0
     roof_us: float | None = Field(default=None, description="The least time at the measured rates.")
     bound: Literal["memory", "compute", "launch"] | None = None
     refused: str | None = Field(default=None, description="Why this figure cannot be true, and is not ranked.")

@@ -1,10 +1,41 @@
 #!/bin/bash
-# Times every model solution on the GPU, one at a time, and prints the table. See scripts/gpu_tests.sh
-# for what the machine needs; OUT=/some/folder keeps the table as text and JSON.
+# Takes the figures of the GPU, one part after the other, and goes on after a failure. See scripts/gpu_tests.sh
+# for what the machine needs; OUT=/some/folder keeps tables as text and JSON.
+#
+#   scripts/gpu_bench.sh                         every part
+#   scripts/gpu_bench.sh figures repeat          only these parts
+#   BUDGET_S=540 scripts/gpu_bench.sh figures    begins nothing new in a part after so many seconds of it
+#   GPU_PROBLEMS="gqa-decode" scripts/gpu_bench.sh figures    only these problems
+#
+# Parts: figures (model solutions), repeat, aa, slower, ncu (can the times be trusted), batch (1 GPU and all of
+# them), warm (a warm one-shot worker), page (docs/results.md from the figures in $OUT).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
+python="${PYTHON:-python3}"
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONUNBUFFERED=1
+export PATH="$PATH:/usr/local/cuda/bin"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv
-exec "${PYTHON:-python3}" -m tests.bench.gpu_figures "$@"
+failed=()
+
+part() { # part NAME COMMAND...
+    local name="$1" began=$SECONDS
+    shift
+    echo "=== $name"
+    "$@" || failed+=("$name")
+    echo "=== $name took $((SECONDS - began)) s"
+}
+
+[[ $# -gt 0 ]] || set -- figures repeat aa slower ncu batch warm page
+for name in "$@"; do
+    case "$name" in
+    figures) part figures "$python" -m tests.bench.gpu_figures ${GPU_PROBLEMS:-} ;;
+    repeat | aa | slower | ncu) part "$name" "$python" -m tests.bench.timing_trials "$name" ;;
+    batch) part batch "$python" -m tests.bench.gpu_batch ;;
+    warm) part warm "$python" -m tests.bench.gpu_batch --warm ;;
+    page) part page "$python" scripts/results_page.py "${OUT:-.}/gpu_figures.json" ;;
+    *) echo "no part is called $name" >&2; exit 2 ;;
+    esac
+done
+[[ ${#failed[@]} -eq 0 ]] || { echo "failed: ${failed[*]}"; exit 1; }

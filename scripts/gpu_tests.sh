@@ -5,6 +5,7 @@
 #   scripts/gpu_tests.sh            tables and logs to the screen
 #   OUT=/some/folder scripts/gpu_tests.sh    and as files there
 #   scripts/gpu_tests.sh gqa-decode flash-forward/time_limit   only these planted submissions
+#   PARTS="timing redteam" scripts/gpu_tests.sh   only these parts: driver, device, timing, redteam, submissions
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,12 +33,23 @@ if [[ -n "$missing" ]]; then
     [[ "$missing" == *pytest* || "$missing" == *pydantic* || "$missing" == *numpy* ]] && exit 3
 fi
 
-step "driver" nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm --format=csv
-step "doctor" "$python" practice/judge.py doctor
+parts="${PARTS:-driver device timing redteam submissions}"
 report=()
 [[ -n "${OUT:-}" ]] && report=(--junitxml "$OUT/gpu_tests.xml")
-step "worker and device" "$python" -m pytest tests/gpu -rA --tb=short --ignore tests/gpu/test_submissions.py "${report[@]}"
-step "planted submissions" "$python" -m pytest tests/gpu/test_submissions.py -rA --tb=line -s
+for part in $parts; do
+    case "$part" in
+    driver)
+        step "driver" nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm --format=csv
+        step "doctor" "$python" practice/judge.py doctor
+        ;;
+    device) step "worker and device" "$python" -m pytest tests/gpu -rA --tb=short --ignore tests/gpu/test_submissions.py \
+        --ignore tests/gpu/test_timing_cuda.py --ignore tests/gpu/test_redteam_cuda.py "${report[@]}" ;;
+    timing) step "timing" "$python" -m pytest tests/gpu/test_timing_cuda.py -rA --tb=short -s ;;
+    redteam) step "hostile submissions" "$python" -m pytest tests/gpu/test_redteam_cuda.py -rA --tb=short ;;
+    submissions) step "planted submissions" "$python" -m pytest tests/gpu/test_submissions.py -rA --tb=line -s ;;
+    *) echo "no part is called $part" >&2; exit 2 ;;
+    esac
+done
 
 echo
 echo "=== summary"

@@ -10,11 +10,16 @@ from typing import Annotated, NoReturn
 import typer
 
 import judge
+from judge.cli.commands.bench import bench
+from judge.cli.commands.compare import compare
 from judge.cli.commands.doctor import doctor
 from judge.cli.commands.hint import hint
 from judge.cli.commands.list import list_problems
 from judge.cli.commands.new import new
 from judge.cli.commands.next import show_next
+from judge.cli.commands.profile import profile
+from judge.cli.commands.roofline import roofline
+from judge.cli.commands.sanitize import sanitize
 from judge.cli.commands.schema import schema
 from judge.cli.commands.selftest import selftest
 from judge.cli.commands.serve import serve
@@ -43,6 +48,11 @@ app.command("show")(show)
 app.command("start")(start)
 app.command("test")(judge_file)
 app.command("stats")(stats)
+app.command("bench")(bench)
+app.command("roofline")(roofline)
+app.command("compare")(compare)
+app.command("profile")(profile)
+app.command("sanitize")(sanitize)
 app.command("hint")(hint)
 app.command("solution")(solution)
 app.command("doctor")(doctor)

@@ -9,6 +9,7 @@ Lines that a kernel marked to persist in L2 are made ordinary before the sweep.
 """
 
 import ctypes
+import os
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -139,8 +140,12 @@ class EventBench:
         )
 
     def _read_us(self) -> float:
-        arguments = struct.pack("<3Q", self._stream_buffer, self._stream_bytes // 16, self._sink)
-        return self._cold(lambda: self._launch("read", self._read_blocks, 512, arguments))
+        vectors = self._stream_bytes // 16
+        return self._cold(lambda: self._read(self._stream_buffer, vectors, self._read_blocks))
+
+    def _read(self, address: int, vectors: int, blocks: int) -> None:
+        never = int.from_bytes(os.urandom(4), "little") | 1
+        self._launch("read", blocks, 512, struct.pack("<3QI", address, vectors, self._sink, never))
 
     def _best_read_blocks(self) -> int:
         """How many blocks read fastest on this device: the roof must be the best that reading can do."""
@@ -156,8 +161,7 @@ class EventBench:
         runtime.deviceSynchronize()
         self._reset_persisting()
         for _ in range(sweeps):
-            arguments = struct.pack("<3Q", self._sweep_buffer, self._sweep_bytes // 16, self._sink)
-            self._launch("read", self._sms * 4, 512, arguments)
+            self._read(self._sweep_buffer, self._sweep_bytes // 16, self._sms * 4)
         runtime.eventRecord(self._start, 0)
         work()
         runtime.eventRecord(self._stop, 0)

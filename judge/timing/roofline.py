@@ -43,6 +43,7 @@ class Appraisal:
 
 def appraise(timing: Timing, work: Work) -> Appraisal:
     """Set a time against the rates measured beside it."""
+    timing = timing.model_copy(update={"minimum_bytes": work.bytes_, "minimum_flops": work.flops})
     rates = timing.rates
     if rates is None:
         return Appraisal(timing, work.bytes_ / (timing.median_us * 1e3), None)

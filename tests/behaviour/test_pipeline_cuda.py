@@ -69,6 +69,8 @@ def rows_of_scaling(case, inputs, rows):
 
 TIMED = replace(
     PROBLEM,
+    # On a busy machine the stand-in, which is a CPU, takes its time for a million threads.
+    cases=(*PROBLEM.cases[:-1], replace(PROBLEM.cases[-1], time_limit_s=60.0)),
     timed=Timed(("x",), lambda case: case.parameters["n"], rows_of_scaling, Tiers(0.2, 0.4, 0.9, "reads")),
 )
 

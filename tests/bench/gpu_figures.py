@@ -1,10 +1,10 @@
 """Times every model solution on the GPU, one at a time: `python -m tests.bench.gpu_figures [PROBLEM...]`.
 
-Prints one row a bench case: median, p10, p90, the interval of the median, clock and GB/s, and
-writes the same as text and JSON to $OUT where that is set. Goes on after a failure.
+Prints one row a bench case: median, p10, p90, the interval of the median, clock, GB/s and share of the
+roofline, and writes the same as text and JSON to $OUT where that is set; scripts/results_page.py makes
+docs/results.md of the JSON. Goes on after a failure. BUDGET_S: begins no further solution after so many seconds.
 """
 
-import json
 import os
 import sys
 import time
@@ -21,10 +21,12 @@ from judge.problem import Case, Problem
 from judge.selection import Options
 from judge.verification.package import planted_submissions
 from judge.verification.selfcheck import SEED
+from tests.bench.gpu_environment import keep
 
 HEAD = (
     f"{'problem/solution':<38} {'case':<24} {'verdict':<16} {'median us':>11} {'p10':>10} {'p90':>10} "
-    f"{'ci95':>6} {'n':>5} {'MHz':>5} {'GB/s':>7} {'TFLOP/s':>8} {'seconds':>8}"
+    f"{'ci95':>6} {'n':>5} {'MHz':>5} {'GB/s':>7} {'TFLOP/s':>8} "
+    f"{'roof':>6} {'tier':>6} {'verified':>13} {'seconds':>8}"
 )
 
 
@@ -43,8 +45,6 @@ def remembered(problem: Problem) -> Problem:
     return replace(
         problem,
         generate=once("inputs", problem.generate),
-        reference=once("reference", problem.reference),
-        naive=once("naive", problem.naive),
     )
 
 
@@ -66,14 +66,16 @@ def measure(problem: Problem, path: Path, name: str) -> list[dict[str, Any]]:
             "case": case.name,
             "verdict": case.verdict.value,
             "message": case.message,
+            "problem": problem.id,
             "gbs": case.bandwidth_gbs,
+            "roofline_fraction": case.roofline_fraction,
+            "tier": case.tier,
             "compile_seconds": report.compile.seconds,
             "seconds": time.monotonic() - began,
         }
         if case.timing is not None:
-            chosen = problem.case(case.name)
-            flops = problem.minimum_flops(chosen, problem.generate(chosen, None))  # type: ignore[arg-type]
-            row |= case.timing.model_dump() | {"tflops": flops / case.timing.median_us / 1e6}
+            row |= case.timing.model_dump(mode="json")
+            row["tflops"] = case.timing.minimum_flops / case.timing.median_us / 1e6
         rows.append(row)
     return rows
 
@@ -83,30 +85,43 @@ def line(row: dict[str, Any]) -> str:
     if "median_us" not in row:
         return f"{head} {row['message']}"
     clock = row["clock_mhz"] or "-"
+    gbs = "-" if row["gbs"] is None else f"{row['gbs']:.0f}"
+    share = "-" if row["roofline_fraction"] is None else f"{row['roofline_fraction']:.1%}"
+    verified = f"{row['verified_repeats']}/{row['samples']} {row['verified_rows'] / max(1, row['rows']):.0%}"
     return (
         f"{head} {row['median_us']:11.2f} {row['p10_us']:10.2f} {row['p90_us']:10.2f} {row['rel_ci95']:6.2%} "
-        f"{row['samples']:5d} {clock:>5} {row['gbs']:7.0f} {row['tflops']:8.2f} {row['seconds']:8.1f}"
-        + (" noisy" if row["noisy"] else "")
+        f"{row['samples']:5d} {clock:>5} {gbs:>7} {row['tflops']:8.2f} {share:>6} "
+        f"{row['tier'] or '-':>6} {verified:>13} {row['seconds']:8.1f}"
+        + (f" noisy: {'; '.join(row['noisy_because'])}" if row["noisy"] else "")
+        + (f" {', '.join(row['limited_by'])}" if row["limited_by"] else "")
+        + (f" {row['refused']}" if row["refused"] else "")
     )
 
 
 def main(names: list[str]) -> int:
     rows: list[dict[str, Any]] = []
+    end = time.monotonic() + float(os.environ.get("BUDGET_S", "inf"))
+    left_out: list[str] = []
     print(HEAD)
     for problem_id in names or find_problems():
         problem = remembered(load_problem(problem_id))
         for planted in planted_submissions(problem.folder):
             if planted.folder != "accepted":
                 continue
+            if time.monotonic() > end:
+                left_out.append(f"{problem_id}/{planted.path.name}")
+                continue
             for row in measure(problem, planted.path, f"{problem_id}/{planted.path.name}"):
                 print(line(row), flush=True)
                 rows.append(row)
     out = os.environ.get("OUT")
     if out:
-        Path(out, "gpu_figures.json").write_text(json.dumps(rows, indent=1))
+        keep("gpu_figures", {"rows": rows, "left_out": left_out})
         Path(out, "gpu_figures.txt").write_text("\n".join([HEAD, *map(line, rows)]) + "\n")
     bad = [row for row in rows if row["verdict"] != "accepted"]
     print(f"{len(rows) - len(bad)} of {len(rows)} rows accepted")
+    if left_out:
+        print(f"left out for want of time: {', '.join(left_out)}")
     return 1 if bad else 0
 
 

@@ -5,7 +5,8 @@ import pytest
 from judge.redteam.rows import catalogue
 from judge.redteam.selftest import run_rows
 
-ROWS = [row for row in catalogue() if row.cuda and row.first]
+# Every spelling of those that are after a time: on the CPU they are not tried at all.
+ROWS = [row for row in catalogue() if row.cuda and (row.first or row.timed)]
 
 
 @pytest.fixture(scope="module")

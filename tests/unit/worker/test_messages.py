@@ -64,8 +64,8 @@ REQUEST = CaseRequest(
 )
 
 SECRET = Secret(bytes.fromhex(REQUEST.timing.key))
-VERIFIED = next(n for n in range(9) if SECRET.verified(n))
-UNVERIFIED = next(n for n in range(9) if not SECRET.verified(n))
+VERIFIED = next(n for n in range(20, 99) if SECRET.verified(n))
+UNVERIFIED = next(n for n in range(20, 99) if not SECRET.verified(n))
 
 RESULT = CaseResult(
     message="m",
@@ -83,7 +83,7 @@ RESULT = CaseResult(
     outputs={"out": b"12345678"},
     seconds=0.5,
     printed="hello",
-    evidence=Evidence(9, (VERIFIED,), b"abcdefgh"),
+    evidence=Evidence(99, (VERIFIED,), b"abcdefgh"),
     pairs=((1.0, 2.0), (3.0, 4.0)),
     timing=Timing(median_us=1, p10_us=1, p90_us=2, samples=20, rel_ci95=0.01, cold=True),
 )
@@ -147,10 +147,10 @@ def test_two_outputs_under_one_name_are_refused():
 @pytest.mark.parametrize(
     "evidence",
     [
-        Evidence(9, (UNVERIFIED,), b"12345678"),
-        Evidence(9, (VERIFIED, VERIFIED), b"12345678" * 2),
+        Evidence(99, (UNVERIFIED,), b"12345678"),
+        Evidence(99, (VERIFIED, VERIFIED), b"12345678" * 2),
         Evidence(VERIFIED, (VERIFIED,), b"12345678"),
-        Evidence(9, (VERIFIED,), b"1234567"),
+        Evidence(99, (VERIFIED,), b"1234567"),
     ],
 )
 def test_evidence_that_was_not_asked_for_is_refused(evidence):

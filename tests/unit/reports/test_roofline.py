@@ -1,0 +1,69 @@
+"""The picture puts every case where its figures say, in a terminal and as SVG."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from judge.records import Rates
+from judge.reports.roofline import Picture, Point, draw_svg, draw_text
+from judge.reports.style import Style
+
+RATES = Rates(read_gbs=4000, copy_gbs=3900, f32_tflops=50, f16_tflops=600, overhead_us=2, samples=5)
+
+
+def picture(*points, title="gqa-decode, mine.cu, NVIDIA H200"):
+    return Picture(title, RATES, points)
+
+
+MEMORY = Point("bench-64x4096", 2.0, 4.0, 540.0, 0.5, "")
+COMPUTE = Point("bench-flash", 1000.0, 45.0, 9000.0, 0.9, "noisy")
+
+
+def test_the_roof_rises_with_intensity_and_ends_at_the_rate():
+    drawn = picture(MEMORY)
+    assert drawn.roof(2.0) == pytest.approx(8.0)
+    assert drawn.roof(1e6) == 50
+    assert drawn.ridge == pytest.approx(12.5)
+    assert drawn.roof(drawn.ridge) == pytest.approx(50)
+
+
+def test_the_terminal_shows_each_case_under_the_roof():
+    text = draw_text(picture(MEMORY, COMPUTE), Style())
+    rows = [line.partition("|")[2] for line in text.splitlines() if "|" in line]
+    (a_row,) = [n for n, row in enumerate(rows) if "A" in row]
+    (b_row,) = [n for n, row in enumerate(rows) if "B" in row]
+    assert b_row < a_row, "more TFLOP/s stand higher"
+    assert rows[a_row].index("A") < rows[b_row].index("B")
+    roof_row = next(
+        n for n, row in enumerate(rows) if len(row) > rows[a_row].index("A") and row[rows[a_row].index("A")] == "/"
+    )
+    assert roof_row <= a_row
+    assert "A  bench-64x4096: 540.0 us, 4 TFLOP/s, 50.0% of the roof" in text
+    assert "(noisy)" in text
+    assert "4000 GB/s of streaming reads up to 12.5 FLOP/byte" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 104
+
+
+def test_a_roof_without_a_case_that_has_a_share_is_drawn_too():
+    assert "no share (launch bound)" in draw_text(picture(Point("s", 0.5, 0.01, 3.0, None, "launch bound")), Style())
+
+
+def test_the_svg_is_sound_xml_without_script_and_shows_hostile_names_as_text():
+    hostile = Point('</text><script>alert(1)</script>&"', 2.0, 4.0, 540.0, None, "")
+    text = draw_svg(picture(hostile, COMPUTE, title="a\x1b[31m<b>"))
+    root = ET.fromstring(text)
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags == {"svg", "title", "rect", "line", "text", "circle"}
+    assert "<script" not in text
+    assert "\x1b" not in text
+    circles = [e for e in root.iter() if e.tag.endswith("circle")]
+    assert len(circles) == 2
+    assert float(circles[0].get("cx")) < float(circles[1].get("cx"))
+    assert float(circles[0].get("cy")) > float(circles[1].get("cy"))
+
+
+def test_the_json_of_a_picture_holds_its_points():
+    body = json.loads(json.dumps(picture(MEMORY).as_json()))
+    assert body["points"][0]["case"] == "bench-64x4096"
+    assert body["rates"]["read_gbs"] == 4000
