@@ -3,6 +3,8 @@
 import platform
 from dataclasses import replace
 
+import numpy as np
+
 from judge.backends.base import (
     BufferLabel,
     DeviceFault,
@@ -128,6 +130,14 @@ class CpuDevice:
             block = aligned_bytes(self._module.global_bytes)
             block[:] = initial_block(self._module, self._module.globals_, self._module.global_bytes)
             self.memory.slots[MODULE_SLOT] = block
+
+    def variables_changed(self) -> bool:
+        """Whether `__device__` variables hold anything but what the module gave them."""
+        block = self.memory.slots.get(MODULE_SLOT)
+        if block is None:
+            return False
+        module = self.module
+        return not np.array_equal(block, initial_block(module, module.globals_, module.global_bytes))
 
     def launch(
         self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
