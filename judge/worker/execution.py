@@ -43,6 +43,7 @@ from judge.worker.plan import (
     read_workspaces,
     where,
 )
+from judge.worker.second_run import leaves_state, second_outputs
 
 GUARD_BYTES = 4096
 """Size of a guard zone; a multiple of 256 keeps the buffer between two of them aligned."""
@@ -60,13 +61,6 @@ class TimedDevice(Protocol):
     """A device whose clock is worth reading (a GPU)."""
 
     def stopwatch(self) -> Stopwatch: ...
-
-
-@runtime_checkable
-class RememberingDevice(Protocol):
-    """A device that can tell whether `__device__` variables are as the module brought them."""
-
-    def variables_changed(self) -> bool: ...
 
 
 @dataclass
@@ -184,8 +178,9 @@ def _run(run: _Run) -> CaseResult:
     run.stage("fetching")
     outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
     run.diagnoses.extend(_modified_inputs(run, addresses))
-    if _leaves_state(run):
-        outputs = _second_outputs(run, launches, addresses, outputs)
+    if leaves_state(device, request, run.diagnoses):
+        _fill(run, addresses)
+        outputs = second_outputs(device, request, launches, addresses, outputs, run.diagnoses)
     run.diagnoses.extend(_overwritten_guards(run))
     proved = [diagnosis for diagnosis in run.diagnoses if not diagnosis.warning]
     return CaseResult(
@@ -302,41 +297,6 @@ def _launch(run: _Run, launch: Launch, spec: LaunchSpec) -> LaunchOutcome:
             raise  # it named the kernel and the line in it
         message = f"{where(spec)}{spec.name}: {fault}"
         raise DeviceFault(fault.verdict, message, fault.diagnoses, fatal=fault.fatal, outcome=fault.outcome) from fault
-
-
-def _leaves_state(run: _Run) -> bool:
-    """Whether the launches changed `__device__` variables that a second run would find."""
-    proved = any(not diagnosis.warning for diagnosis in run.diagnoses)
-    device = run.device
-    return not (proved or run.request.patterns) and isinstance(device, RememberingDevice) and device.variables_changed()
-
-
-def _second_outputs(
-    run: _Run, launches: Sequence[Launch], addresses: dict[str, int], first: dict[str, bytes]
-) -> dict[str, bytes]:
-    """The outputs of the same launches on what the first run left in `__device__` variables; told where they differ."""
-    _fill(run, addresses)
-    for launch, spec in zip(launches, run.request.launches, strict=True):
-        try:
-            run.device.launch(launch, time_limit_s=run.request.time_limit_s, schedule=run.request.schedule)
-        except DeviceFault as fault:
-            message = f"in a second run of the same launches, {where(spec)}{spec.name}: {fault}"
-            raise DeviceFault(fault.verdict, message, fault.diagnoses, fatal=fault.fatal) from fault
-    second = {b.name: run.device.download(addresses[b.name], b.size_bytes) for b in run.request.outputs}
-    changed = next((name for name, data in second.items() if data != first[name]), None)
-    if changed is not None:
-        run.diagnoses.append(
-            Diagnosis(
-                kind=DiagnosisKind.STATE_KEPT,
-                message=f"A second run of the same launches gives another {changed}: __device__ variables still hold "
-                "what the first run left in them.",
-                buffer=changed,
-                hint="Let the kernel set such a variable back when it is done (atomicInc wraps a ticket by itself), or "
-                "keep it in a workspace that a launch of its own clears.",
-                warning=True,
-            )
-        )
-    return second
 
 
 def _time(run: _Run, launches: Sequence[Launch], addresses: dict[str, int]) -> Timing | None:
