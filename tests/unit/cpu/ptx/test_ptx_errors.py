@@ -73,6 +73,8 @@ def refusal(body, **options) -> PtxError:
         ("mbarrier.init.shared::cta.b64 [%r1];", "malformed operand of mbarrier.init.shared::cta.b64"),
         ("cp.async.bulk.commit_group;", "not emulated: cp.async.bulk.commit_group"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];", "not emulated: tex.2d.v4.f32.f32"),
+        ("bar.sync 0, 33;", "bar.sync: the count of threads, 33, is not a multiple of 32"),
+        ("barrier.red.popc.u32 %r1, 0, 48, %p1;", "the count of threads, 48, is not a multiple of 32"),
         ("mov.u32 %r1, %pm0;", "not emulated: %pm0"),
         ("call (%r1), %r2, (%r2), proto;", "call through %r2, which cannot hold an address"),
     ],

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from judge.backends.cpu.ptx import load
+from judge.backends.cpu.ptx import PtxError, load
 from tests.unit.cpu.ptx.ptx_text import HEADER, kernel, line, lines
 
 
@@ -168,3 +168,8 @@ def test_what_is_skipped():
         '.file 1 "a.cu", 123, 456\n.section .debug_str { .b8 1 }\n;'
     )
     assert len(load(text).kernels["k"].instructions) == 1
+
+
+def test_an_array_without_elements_is_refused():
+    with pytest.raises(PtxError, match="variable none has no bytes"):
+        variables(".global .align 4 .b8 before[4]; .global .align 4 .b8 none[0]; .global .align 4 .b8 after[4];")
