@@ -17,7 +17,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT
 from judge.backends.cpu.diagnose import diagnose, own_line, readable_name, source_line
 from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
-from judge.backends.cpu.figures import launch_counters
+from judge.backends.cpu.figures import buffer_name, launch_counters
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.jit import engine, host_features
 from judge.backends.cpu.lowering.layout import CtaShape
@@ -188,11 +188,8 @@ class CpuDevice:
 
     def _read_so_far(self, shadows: dict[int, Bytes]) -> dict[str, int]:
         self._shadows = merged_shadows([shadows, self._shadows])
-        return {
-            self.memory.labels[slot].name: unique_bytes(marks)
-            for slot, marks in self._shadows.items()
-            if slot in self.memory.labels
-        }
+        named = {buffer_name(slot, self.memory): marks for slot, marks in self._shadows.items()}
+        return {name: unique_bytes(marks) for name, marks in named.items() if name is not None}
 
     def _raise_fault(self, launch: Launch, result: LaunchResult, outcome: LaunchOutcome, time_limit_s: float) -> None:
         proved = [d for d in outcome.diagnoses if d.kind not in _FAULT_KINDS and not d.warning]
