@@ -148,10 +148,10 @@ class Mutant:
 class Requirement:
     """A bound on a counter of the CPU backend, checked on cases where `applies` holds.
 
-    counter: "read_amplification" (of each buffer in `buffers`), "flops_ratio" or "bytes_ratio" (of
-    the whole case, over the least the case needs), "flops_over_baseline" (of the whole case, over
-    what the same submission does in the case called `baseline`), and three that are counted in a pass
-    of their own, in optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and
+    counter: "read_amplification" (of each buffer in `buffers`, and of scratch memory that holds a copy
+    of them), "flops_ratio" or "bytes_ratio" (of the whole case, over the least the case needs),
+    "flops_over_baseline" (of the whole case, over what the same submission does in the case called
+    `baseline`), and three that are counted in a pass of their own, in optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and
     writes apart), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes"
     (share of the lanes of executed warp instructions that take no part, 0 to 1).
     """

@@ -36,6 +36,7 @@ class DiagnosisKind(StrEnum):
     ASSERT = "assert"
     MUTANT_MATCH = "mutant_match"
     ORDER_DEPENDENT = "order_dependent"
+    STATE_KEPT = "state_kept"
 
 
 class Diagnosis(Record):

@@ -116,11 +116,28 @@ def _measure(
             for name, traffic in counters.buffers.items()
             if name in requirement.buffers
         ]
-        return max(figures, default=(0.0, None))
+        return max([*figures, *_copies(problem, counters, requirement)], default=(0.0, None))
     if requirement.counter == "flops_ratio":
         return counters.flops / max(1, problem.minimum_flops(case, inputs)), None
     moved = counters.global_bytes_read + counters.global_bytes_written
     return moved / max(1, problem.minimum_bytes(case, inputs)), None
+
+
+COPY_SHARE, COPY_READS = 0.25, 1.5
+"""Scratch memory is taken for a copy of buffers from this share of their bytes on, read this often. Partial results
+that a second launch merges are smaller, or read about once."""
+
+
+def _copies(problem: Problem, counters: Counters, requirement: Requirement) -> list[tuple[float, str | None]]:
+    """What reads of the named buffers were moved to: workspaces and `__device__` variables read over and over."""
+    own = {buffer.name for buffer in problem.buffers}
+    scratch = {name: traffic for name, traffic in counters.buffers.items() if name not in own}
+    wanted = sum(t.unique_bytes_read for name, t in counters.buffers.items() if name in requirement.buffers)
+    read = sum(t.bytes_read for t in scratch.values())
+    unique = sum(t.unique_bytes_read for t in scratch.values())
+    if not unique or unique < COPY_SHARE * wanted or read < COPY_READS * unique:
+        return []
+    return [(read / unique, max(scratch, key=lambda name: scratch[name].bytes_read))]
 
 
 def _measure_pattern(counters: Counters, requirement: Requirement) -> tuple[float, str | None]:

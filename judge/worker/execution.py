@@ -49,6 +49,7 @@ from judge.worker.plan import (
     read_workspaces,
     where,
 )
+from judge.worker.second_run import leaves_state, second_outputs
 from judge.worker.timing_messages import Evidence
 
 GUARD_BYTES = 4096
@@ -189,6 +190,9 @@ def _run(run: _Run) -> CaseResult:
     run.stage("fetching")
     outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
     run.diagnoses.extend(_modified_inputs(run, addresses))
+    if leaves_state(device, request, run.diagnoses):
+        _fill(run, addresses)
+        outputs = second_outputs(device, request, launches, addresses, outputs, run.diagnoses)
     run.diagnoses.extend(_overwritten_guards(run))
     proved = [diagnosis for diagnosis in run.diagnoses if not diagnosis.warning]
     return CaseResult(

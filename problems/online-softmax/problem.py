@@ -71,6 +71,8 @@ CASES = (
     _case("rows-129", 129, 3, 8),
     _case("rows-1000", 1000, 8, 5),
     _case("scores-1000", 4, 8, 125),
+    _case("tiles-100", 3, 100, 7, doc="more tiles than any buffer of a fixed size for their traces holds"),
+    _case("tiles-1000", 2, 1000, 1, family="rising", doc="the maximum rises a thousand times"),
     _case("rising", 9, 10, 10, family="rising"),
     _case("falling", 9, 10, 10, family="falling"),
     _case("stairs-falling", 2, 4, 32, family="stairs-falling"),

@@ -336,7 +336,7 @@ TICKETS = """// @launch scale<<<(n + 63) / 64, 64>>>(x, out, n, factor)
 __device__ unsigned int next;
 __global__ void scale(const float* x, float* out, int n, float factor) {
   __shared__ unsigned int ticket;
-  if (threadIdx.x == 0) ticket = atomicAdd(&next, 1);
+  if (threadIdx.x == 0) ticket = atomicInc(&next, gridDim.x - 1);
   __syncthreads();
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = ticket == blockIdx.x ? factor * x[i] : 0.f;
@@ -375,6 +375,30 @@ def test_an_answer_that_depends_on_the_order_is_told_with_the_order_that_broke_i
     text = render_text(report, Style())
     assert "order dependent: The answer depends on the order" in text
     assert "Order  blocks and warps" in text
+
+
+COUNTED = """// @launch scale<<<(n + 63) / 64, 64>>>(x, out, n, factor)
+__device__ unsigned int calls;
+__global__ void scale(const float* x, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = atomicAdd(&calls, 1) < n ? factor * x[i] : 0.f;
+}
+"""
+"""Right only the first time."""
+
+
+def test_launches_that_are_right_only_the_first_time_are_wrong():
+    report = judge(COUNTED, seed=3, cases=("some",))
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert report.cases[0].diagnoses[0].kind is DiagnosisKind.STATE_KEPT
+    assert "__device__ variables still hold what the first run left" in report.cases[0].diagnoses[0].message
+
+
+def test_a_counter_that_nobody_goes_by_changes_nothing():
+    source = changed("if (i < n)", "atomicAdd(&calls, 1); if (i < n)")
+    report = judge(source.replace("__global__", "__device__ int calls;\n__global__"), seed=3, cases=("some",))
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.cases[0].diagnoses == ()
 
 
 def test_an_answer_that_is_wrong_in_every_order_is_no_matter_of_order():

@@ -44,7 +44,7 @@ def compile_ptx(source: str) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def examine(specimen: Specimen, *, threads: int = 2, time_limit_s: float | None = None) -> Findings:
+def examine(specimen: Specimen, *, threads: int = 2, time_limit_s: float | None = None, schedule: int = 0) -> Findings:
     """Run a specimen on the CPU backend with every detector on."""
     device = CpuDevice(threads=threads)
     device.load(compile_ptx(specimen.source), specimen.source)
@@ -62,7 +62,7 @@ def examine(specimen: Specimen, *, threads: int = 2, time_limit_s: float | None 
     launch = Launch("kernel", specimen.grid, specimen.block, specimen.shared_bytes, arguments)
     limit = time_limit_s or (1.0 if specimen.hot else 10.0)
     try:
-        outcome = device.launch(launch, time_limit_s=limit)
+        outcome = device.launch(launch, time_limit_s=limit, schedule=schedule)
     except DeviceFault as fault:
         return Findings(tuple(fault.diagnoses), fault.verdict, str(fault), None)
     out = np.frombuffer(device.download(addresses[1], 4 * n), np.float32)

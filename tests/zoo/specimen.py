@@ -1,6 +1,6 @@
 """The bug zoo: small kernels with one planted bug each, and right ones that look dangerous.
 
-A file of tests/zoo/bugs, tests/zoo/right or tests/zoo/limits defines
+A file of tests/zoo/bugs, tests/zoo/right, tests/zoo/orders or tests/zoo/limits defines
 
     extern "C" __global__ void kernel(const float* in, float* out, float* ws, int n)
 
@@ -14,7 +14,8 @@ with `in` n floats (values 1..n), `out` and `ws` n floats that nobody has writte
 
 A bug's line ends in `// BUG kind`, with the kind of the diagnosis; lines that may be told as well, such as
 the other line of a race, end in `// OTHER`, and those a bug has further faults at in `// ALSO kind`. A kind with a
-question mark (`race?`) stands for a warning. The loop of a kernel that never ends is marked `// HOT`.
+question mark (`race?`) stands for a warning. The loop of a kernel that never ends is marked `// HOT`. A kernel of
+tests/zoo/orders has no fault but that its `// out` comes out only where blocks and warps run as numbered.
 """
 
 import re

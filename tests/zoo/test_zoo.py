@@ -12,6 +12,7 @@ from tests.zoo.specimen import ZOO, Specimen, specimens
 BUGS = list(specimens("bugs"))
 RIGHT = list(specimens("right"))
 LIMITS = list(specimens("limits"))
+ORDERS = list(specimens("orders"))
 SIDE_BY_SIDE = (1, 2)
 """Threads of the judge: blocks one after another, and two at a time."""
 
@@ -72,6 +73,20 @@ def test_what_is_said_not_to_be_found_is_not_found(specimen: Specimen):
         findings = examine(specimen, threads=threads)
         assert findings.verdict is None, findings.message
         assert findings.proved == []
+
+
+@each(ORDERS)
+def test_what_depends_on_the_order_comes_out_otherwise_in_another_one(specimen: Specimen):
+    """The schedules that hidden cases run by: as numbered, backwards, shuffled."""
+    outs = []
+    for schedule in (0, 1, 7):
+        findings = examine(specimen, schedule=schedule)
+        assert findings.proved == [], findings.message
+        assert findings.out is not None
+        outs.append(findings.out)
+    np.testing.assert_allclose(outs[0], specimen.expected_output(), rtol=1e-5)
+    assert not np.array_equal(outs[0], outs[1])
+    assert not np.array_equal(outs[0], outs[2])
 
 
 def test_every_limit_has_its_reason():

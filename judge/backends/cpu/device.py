@@ -3,6 +3,8 @@
 import platform
 from dataclasses import replace
 
+import numpy as np
+
 from judge.backends.base import (
     BufferLabel,
     DeviceFault,
@@ -15,7 +17,7 @@ from judge.backends.cpu import ir
 from judge.backends.cpu.addresses import MODULE_SLOT
 from judge.backends.cpu.diagnose import diagnose, own_line, readable_name, source_line
 from judge.backends.cpu.executor import PLANNER_PREFIX, JitExecutor, LaunchResult
-from judge.backends.cpu.figures import launch_counters
+from judge.backends.cpu.figures import buffer_name, launch_counters
 from judge.backends.cpu.interpreter import initial_block
 from judge.backends.cpu.lowering.jit import engine, host_features, start_engine
 from judge.backends.cpu.lowering.layout import CtaShape
@@ -135,6 +137,14 @@ class CpuDevice:
             block[:] = initial_block(self._module, self._module.globals_, self._module.global_bytes)
             self.memory.slots[MODULE_SLOT] = block
 
+    def variables_changed(self) -> bool:
+        """Whether `__device__` variables hold anything but what the module gave them."""
+        block = self.memory.slots.get(MODULE_SLOT)
+        if block is None:
+            return False
+        module = self.module
+        return not np.array_equal(block, initial_block(module, module.globals_, module.global_bytes))
+
     def launch(
         self, launch: Launch, *, time_limit_s: float, schedule: int = 0, patterns: bool = False
     ) -> LaunchOutcome:
@@ -184,11 +194,8 @@ class CpuDevice:
 
     def _read_so_far(self, shadows: dict[int, Bytes]) -> dict[str, int]:
         self._shadows = merged_shadows([shadows, self._shadows])
-        return {
-            self.memory.labels[slot].name: unique_bytes(marks)
-            for slot, marks in self._shadows.items()
-            if slot in self.memory.labels
-        }
+        named = {buffer_name(slot, self.memory): marks for slot, marks in self._shadows.items()}
+        return {name: unique_bytes(marks) for name, marks in named.items() if name is not None}
 
     def _raise_fault(self, launch: Launch, result: LaunchResult, outcome: LaunchOutcome, time_limit_s: float) -> None:
         proved = [d for d in outcome.diagnoses if d.kind not in _FAULT_KINDS and not d.warning]

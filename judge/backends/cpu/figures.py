@@ -1,7 +1,7 @@
 """From what a launch counted to the counters of a report: buffers by name, instructions by source line."""
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.addresses import SHARED_SLOT
+from judge.backends.cpu.addresses import MODULE_SLOT, SHARED_SLOT
 from judge.backends.cpu.counting import is_branch
 from judge.backends.cpu.diagnose import line_of
 from judge.backends.cpu.executor import LaunchResult
@@ -10,15 +10,17 @@ from judge.backends.cpu.traffic import Pattern, PatternTable, SlotTraffic
 from judge.records import AccessPattern, BankPattern, BufferTraffic, Counters, InstructionMix, LineCounters
 from judge.tallies import add_lines
 
+VARIABLES = "__device__ variables"
+
 
 def launch_counters(result: LaunchResult, kernel: ir.Kernel, memory: DeviceMemory, source_name: str) -> Counters:
     """kernel: as it was run. source_name: the file whose lines count; a header's go to where it was called."""
     patterns = result.patterns
     buffers = {}
     for slot, traffic in sorted(result.traffic.items()):
-        label = memory.labels.get(slot)
-        if label is not None and label.role != "internal":
-            buffers[label.name] = _buffer(traffic, slot, patterns)
+        name = buffer_name(slot, memory)
+        if name is not None and (slot != MODULE_SLOT or traffic.read or traffic.written):
+            buffers[name] = _buffer(traffic, slot, patterns)
     counts = result.counts
     shared = patterns.of_slot(SHARED_SLOT) if patterns else None
     return Counters(
@@ -38,6 +40,14 @@ def launch_counters(result: LaunchResult, kernel: ir.Kernel, memory: DeviceMemor
         buffers=buffers,
         lines=_lines(result, kernel, patterns, memory, source_name) if patterns else (),
     )
+
+
+def buffer_name(slot: int, memory: DeviceMemory) -> str | None:
+    """What a report calls an allocation; all `__device__` variables are one. None for the judge's own."""
+    if slot == MODULE_SLOT:
+        return VARIABLES
+    label = memory.labels.get(slot)
+    return label.name if label is not None and label.role != "internal" else None
 
 
 def _buffer(traffic: SlotTraffic, slot: int, patterns: PatternTable | None) -> BufferTraffic:

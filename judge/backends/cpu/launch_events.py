@@ -48,6 +48,7 @@ _KINDS = {
     EventKind.LEFT_BEFORE_BARRIER: (DiagnosisKind.DIVERGENT_BARRIER, ""),
     EventKind.INPUT_WRITE: (DiagnosisKind.INPUT_MODIFIED, "write"),
     EventKind.PARTIAL_WARP: (DiagnosisKind.DIVERGENT_BARRIER, ""),
+    EventKind.BARRIER_COUNT: (DiagnosisKind.DIVERGENT_BARRIER, ""),
 }
 
 _RACES = {EventKind.RACE_READ: "write", EventKind.RACE_OVERWRITE: "read", EventKind.RACE_WRITE: "write"}
@@ -233,6 +234,8 @@ def _detail(launch: LaunchState, record: Any, kind: EventKind, warning: bool) ->
         return _MILD.get(int(record["data2"]), "") if warning else ""
     if kind in (EventKind.MASK_ABSENT, EventKind.MASK_SELF):
         return f"mask:{int(record['data0']):#010x}:{int(record['data1']):#010x}"
+    if kind is EventKind.BARRIER_COUNT:
+        return f"count:{int(record['data0'])}"
     return ""
 
 

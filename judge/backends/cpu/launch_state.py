@@ -159,7 +159,8 @@ class Context:
             self.bases[slot] = array.ctypes.data
             self.writable[slot] = launch.may_write(slot)
             self.sizes[slot] = size
-            if launch.traffic and slot >= FIRST_BUFFER_SLOT:
+            variables = slot == MODULE_SLOT and launch.module_bytes > 0
+            if launch.traffic and (slot >= FIRST_BUFFER_SLOT or variables):
                 self.shadows[slot] = np.zeros(size // 4 + 2, dtype=np.uint8)
                 self.shadow_pointers[slot] = self.shadows[slot].ctypes.data
 

@@ -204,6 +204,12 @@ def _barrier(event: AccessEvent, who: str, other: OtherSide | None) -> Told:
             f"{who} left the kernel before this barrier, at which other threads of its warp wait.",
             "It works on today's GPUs. To be safe let every thread reach the barrier and guard the work instead.",
         )
+    if event.detail.startswith("count:"):
+        return Told(
+            event.kind,
+            f"{who} waits at a barrier of {event.detail[6:]} threads, which is not a multiple of 32.",
+            "A barrier counts whole warps: round the count up to a multiple of 32.",
+        )
     if event.detail.startswith("mask:"):
         _, named, here = event.detail.split(":")
         return _members(event, who, int(named, 16), int(here, 16))

@@ -125,6 +125,32 @@ def tick_warp(lw: Lowering) -> None:
         lw.b.call("void", "judge_tick_warp", "ptr %ctx", "ptr %st", f"i64 {int(State.SYNC32)}")
 
 
+def check_barrier_count(lw: Lowering, threads: Value) -> None:
+    """A barrier counts whole warps; a count from a register is only known now."""
+    b = lw.b
+    odd = b.binary("and", threads, const_int(31, "i32"))
+    name = b.fresh()[1:]
+    b.emit(f"switch i32 {odd.text}, label %odd_{name} [ i32 0, label %even_{name} ]")
+    b.label(f"odd_{name}")
+    given = b.resize(threads, "i64")
+    b.call(
+        "void",
+        "judge_fault",
+        "ptr %ctx",
+        "ptr %st",
+        f"i32 {int(EventKind.BARRIER_COUNT)}",
+        f"i32 {lw.index}",
+        f"i32 {lw.mask_bits}",
+        "i64 0",
+        "i32 0",
+        given.typed,
+        "i64 0",
+        "i64 0",
+    )
+    b.emit(f"br label %even_{name}")
+    b.label(f"even_{name}")
+
+
 def _arrive(lw: Lowering, instruction: Instruction) -> None:
     """A warp whose live lanes all arrive counts whole, as it does where it waits."""
     b = lw.b

@@ -454,6 +454,8 @@ class _KernelLowering:
         threads = lw.read(count, "i32")
         if threads.vec:
             threads = self._first_lane(threads)
+        if not isinstance(count, Immediate):
+            calls.check_barrier_count(lw, threads)
         b.store(b.offset("%st", State.BARRIER_COUNT32), threads)
         if predicate is not None:
             bits = b.assign(f"bitcast <32 x i1> {b.splat(predicate).text} to i32", "i32")

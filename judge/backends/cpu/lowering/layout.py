@@ -170,6 +170,8 @@ class EventKind(IntEnum):
     INPUT_WRITE = 16
     """Writes a buffer that is read-only."""
     PARTIAL_WARP = 17
+    BARRIER_COUNT = 18
+    """A barrier's count of threads is no number of whole warps."""
 
 
 WARNING = 32

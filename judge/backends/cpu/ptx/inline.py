@@ -6,12 +6,14 @@ its own `.param` inputs. Recursion cannot be written out this way and is refused
 """
 
 from collections.abc import Mapping
+from math import prod
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx import syntax
 from judge.backends.cpu.ptx.copier import Copier
 from judge.backends.cpu.ptx.errors import NotEmulatedError, PtxError, readable_name
 from judge.backends.cpu.ptx.fold import first_refusal, fold_branches
+from judge.backends.cpu.ptx.parameters import fits
 from judge.backends.cpu.ptx.resolve import align_up, storage_of
 from judge.backends.cpu.ptx.routine import (
     Argument,
@@ -242,7 +244,7 @@ class _Inliner:
             skip.append(len(self.instructions))
             self.append(ir.Instruction("bra", (), (), (ir.Target(0),), inverse, location))
         for name, known in self.pointers.items():
-            if not _fits(self.routines[name], site):
+            if not fits(self.routines[name], site):
                 continue
             other = self.new_register("%other", "pred")
             sources = (address, ir.Immediate(known))
@@ -363,22 +365,6 @@ class _Inliner:
         )
 
 
-def _fits(routine: Routine, site: CallSite) -> bool:
-    """Whether a function takes and returns what a call through a pointer hands over."""
-    pairs = [(routine.parameters, site.arguments), (routine.results, site.results)]
-    return all(
-        len(formals) == len(actuals) and all(_size(f) == _size(a) for f, a in zip(formals, actuals, strict=True))
-        for formals, actuals in pairs
-    )
-
-
-def _size(argument: Argument) -> int | None:
-    """Bytes of a parameter or a register; None for a constant."""
-    if isinstance(argument, Parameter):
-        return argument.size
-    return argument.bits // 8 if isinstance(argument, ir.Register) else None
-
-
 def lay_out_parameters(entry: syntax.Function) -> tuple[tuple[ir.KernelParameter, ...], int]:
     """Offsets of a kernel's parameters in its argument block, and the bytes of the block."""
     parameters = []
@@ -407,14 +393,8 @@ def _moved(instruction: ir.Instruction, starts: list[int]) -> ir.Instruction:
 def _threads(figures: tuple[int, ...] | None) -> int | None:
     if figures is None:
         return None
-    total = 1
-    for figure in figures:
-        total *= figure
-    return total
+    return prod(figures)
 
 
 def _triple(figures: tuple[int, ...] | None) -> tuple[int, int, int] | None:
-    if figures is None:
-        return None
-    padded = (*figures, 1, 1)
-    return padded[0], padded[1], padded[2]
+    return None if figures is None else (*figures, 1, 1)[:3]  # type: ignore[return-value]

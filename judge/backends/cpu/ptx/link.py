@@ -74,6 +74,8 @@ class _Layout:
         placed = []
         for variable in self.definitions(module):
             storage = storage_of(variable)
+            if not storage.size and variable.space != "shared" and variable.linkage != "extern":
+                raise PtxError(f"variable {variable.name} has no bytes: give the array an element", variable.location)
             if variable.space == "shared":
                 self.names[variable.name] = storage
             elif variable.linkage == "extern":

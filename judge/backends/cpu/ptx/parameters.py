@@ -9,7 +9,15 @@ import struct
 
 from judge.backends.cpu import ir
 from judge.backends.cpu.ptx.errors import PtxError
-from judge.backends.cpu.ptx.routine import Draft, Parameter, ParameterAccess, PlaceAddress, Routine
+from judge.backends.cpu.ptx.routine import (
+    Argument,
+    CallSite,
+    Draft,
+    Parameter,
+    ParameterAccess,
+    PlaceAddress,
+    Routine,
+)
 
 
 def decide(routine: Routine, parameter: Parameter) -> None:
@@ -72,3 +80,19 @@ def _constant(value: ir.Immediate, width: int) -> ir.Immediate:
         except OverflowError:
             bits = 0xFF80_0000 if double < 0 else 0x7F80_0000
     return ir.Immediate(bits & (1 << width) - 1)
+
+
+def fits(routine: Routine, site: CallSite) -> bool:
+    """Whether a function takes and returns what a call through a pointer hands over."""
+    pairs = [(routine.parameters, site.arguments), (routine.results, site.results)]
+    return all(
+        len(formals) == len(actuals) and all(_size(f) == _size(a) for f, a in zip(formals, actuals, strict=True))
+        for formals, actuals in pairs
+    )
+
+
+def _size(argument: Argument) -> int | None:
+    """Bytes of a parameter or a register; None for a constant."""
+    if isinstance(argument, Parameter):
+        return argument.size
+    return argument.bits // 8 if isinstance(argument, ir.Register) else None

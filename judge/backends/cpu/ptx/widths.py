@@ -49,7 +49,9 @@ def mismatch(
     destinations: "list[Operand | None]",
     sources: list[Operand],
 ) -> str:
-    """Why a register does not fit its instruction, "" when all do."""
+    """Why an operand does not fit its instruction, "" when all do."""
+    if opcode in ("bar", "barrier") and "warp" not in modifiers:
+        return _count_mismatch(modifiers, sources)
     types = [m for m in modifiers if m in ir.WIDTHS]
     if not types:
         return ""
@@ -68,6 +70,14 @@ def mismatch(
                 type_ = _type(letters[min(index, len(letters) - 1)], types)
                 if type_ and not _fits(operand, type_):
                     return f"{operand.name} is a .{operand.type} register, not a .{type_} one"
+    return ""
+
+
+def _count_mismatch(modifiers: tuple[str, ...], sources: list[Operand]) -> str:
+    """A barrier counts whole warps."""
+    count = sources[1] if len(sources) > (2 if "red" in modifiers else 1) else None
+    if isinstance(count, ir.Immediate) and count.value % 32:
+        return f"the count of threads, {count.value}, is not a multiple of 32, the lanes of a warp"
     return ""
 
 

@@ -66,14 +66,17 @@ def refusal(body, **options) -> PtxError:
         (".reg %r77;", "without a type"),
         (".section x {}", "unexpected '.section"),
         ("wgmma.fence.sync.aligned;", "not emulated: wgmma.fence.sync.aligned, needs a GPU"),
-        ("mbarrier.init.shared::cta.b64 [%r1], 1;", "not emulated: mbarrier.init.shared::cta.b64, needs a GPU"),
+        (
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 1;",
+            "not emulated: mbarrier.arrive.expect_tx.shared::cta.b64, needs a GPU",
+        ),
+        ("mbarrier.init.shared::cta.b64 [%r1];", "malformed operand of mbarrier.init.shared::cta.b64"),
         ("cp.async.bulk.commit_group;", "not emulated: cp.async.bulk.commit_group"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];", "not emulated: tex.2d.v4.f32.f32"),
-        ("barrier.cluster.arrive;", "not emulated: barrier.cluster.arrive"),
-        ("ld.shared::cluster.u32 %r1, [%r2];", "not emulated: ld.shared::cluster.u32"),
-        ("mov.u32 %r1, %cluster_ctarank;", "not emulated: %cluster_ctarank"),
-        ("mov.u64 %rd1, k;", "not emulated: pointer to function k"),
-        ("call (%r1), %rd1, (%r2), proto;", "not emulated: indirect call"),
+        ("bar.sync 0, 33;", "bar.sync: the count of threads, 33, is not a multiple of 32"),
+        ("barrier.red.popc.u32 %r1, 0, 48, %p1;", "the count of threads, 48, is not a multiple of 32"),
+        ("mov.u32 %r1, %pm0;", "not emulated: %pm0"),
+        ("call (%r1), %r2, (%r2), proto;", "call through %r2, which cannot hold an address"),
     ],
 )
 def test_refused_with_the_source_line(body, message):

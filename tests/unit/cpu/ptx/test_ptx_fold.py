@@ -85,5 +85,5 @@ def test_a_switch_keeps_one_case_and_what_runs_is_counted_as_before():
 
 
 def test_what_only_a_gpu_runs_matters_where_it_can_run():
-    body = "mov.u32 %r1, 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; barrier.cluster.arrive; END: ret;"
+    body = "mov.u32 %r1, 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; setmaxnreg.inc.sync.aligned.u32 40; END: ret;"
     assert "bra.uni  = ->3" in lines(body)

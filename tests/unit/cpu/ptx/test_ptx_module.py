@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from judge.backends.cpu.ptx import load
+from judge.backends.cpu.ptx import PtxError, load
 from tests.unit.cpu.ptx.ptx_text import HEADER, kernel, line, lines
 
 
@@ -76,11 +76,24 @@ def test_an_address_byte_by_byte():
     assert variable.initial == b"\x01" + bytes(15) + b"\x09" + bytes(7)
 
 
-def test_a_pointer_to_a_function_matters_only_where_it_is_used():
-    text = ".func f() { ret; } .global .u64 table[1] = {f};"
-    assert lines("mov.u32 %r1, 1;", before=text) == ["mov.u32 %r1 = 1"]
-    with pytest.raises(Exception, match="not emulated: pointer to function f in table"):
-        kernel("ld.global.u64 %rd1, [table];", before=text)
+def test_a_call_through_a_pointer_compares_it_with_each_function_that_fits():
+    before = """.func f() { .reg .b32 %r<2>; mov.u32 %r1, 1; ret; } .func g(.param .b32 x) { ret; }
+      .global .u64 table[2] = {f, g};"""
+    found = lines("ld.global.u64 %rd1, [table]; call %rd1, proto;", before=before)
+    assert [text.split()[0] for text in found] == [
+        "ld.global.u64",
+        "setp.ne.u64",
+        "@%other",
+        "mov.u32",
+        "bra.uni",
+        "trap",
+    ]
+
+
+def test_a_call_through_a_known_pointer_is_a_call():
+    before = ".func f() { .reg .b32 %r<2>; mov.u32 %r1, 1; ret; } .func g() { .reg .b32 %r<2>; mov.u32 %r1, 2; ret; }"
+    found = lines("mov.u64 %rd1, g; mov.u64 %rd2, f; call %rd1, proto;", before=before)
+    assert [text for text in found if text.startswith("mov.u32")] == ["mov.u32 %r1 = 2"]
 
 
 def test_module_variables_as_operands():
@@ -155,3 +168,8 @@ def test_what_is_skipped():
         '.file 1 "a.cu", 123, 456\n.section .debug_str { .b8 1 }\n;'
     )
     assert len(load(text).kernels["k"].instructions) == 1
+
+
+def test_an_array_without_elements_is_refused():
+    with pytest.raises(PtxError, match="variable none has no bytes"):
+        variables(".global .align 4 .b8 before[4]; .global .align 4 .b8 none[0]; .global .align 4 .b8 after[4];")
