@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     except MachineError as error:
         sys.stderr.write(f"{error}\n")
         return MachineError.exit_code
-    module = parse_load(load)
+    module, _ = parse_load(load)
     verdict: str | None = None
     message = ""
     try:
