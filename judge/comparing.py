@@ -102,8 +102,7 @@ def compare_submissions(
     """
     began = time.monotonic()
     cases = bench_cases(problem, names)
-    if not gpu_present():
-        raise MachineError("No NVIDIA GPU on this machine, and times of the CPU backend say nothing of one.")
+    require_gpu()
     with Session("cuda", start=start) as session:
         properties = session.properties()
         both = [_ready(problem, one, cases, properties.arch, sink) for one in (a, b)]
@@ -119,6 +118,12 @@ def compare_submissions(
         cases=tuple(compared),
         seconds=time.monotonic() - began,
     )
+
+
+def require_gpu() -> None:
+    """Raises MachineError without a GPU."""
+    if not gpu_present():
+        raise MachineError("No NVIDIA GPU on this machine, and times of the CPU backend say nothing of one.")
 
 
 def bench_cases(problem: Problem, names: Sequence[str]) -> tuple[Case, ...]:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,7 @@ class Watch:
             running = [int(one.pid) for one in self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)]
         except self._nvml.NVMLError:
             return ()
-        strangers = [pid for pid in running if pid and not is_descendant(pid, self._ours)]
-        if not strangers:
+        if not running:
             return ()
         try:
             used = self._nvml.nvmlDeviceGetProcessUtilization(self._handle, self._began_us)
@@ -73,7 +72,24 @@ class Watch:
         except self._nvml.NVMLError:
             # Not supported, or nobody used the GPU at all: then a context that is merely open is no disturbance.
             return ()
-        return tuple(Neighbor(pid, _name(pid), shares[pid]) for pid in strangers if shares.get(pid))
+        found = strangers(running, shares, self._ours)
+        return tuple(Neighbor(pid, _name(pid), shares[pid]) for pid in found)
+
+
+def strangers(
+    running: Sequence[int], shares: Mapping[int, int], ours: Collection[int], proc: Path = Path("/proc")
+) -> list[int]:
+    """Who of the running processes did work and is not ours. shares: of the SMs' time by process.
+
+    In a container the driver may count processes as the host does. Then none of them is known here as ours, and
+    the busiest of those that are not known at all is taken for our own worker.
+    """
+    working = [pid for pid in running if pid and shares.get(pid)]
+    others = [pid for pid in working if not is_descendant(pid, ours, proc)]
+    unknown = [pid for pid in others if not (proc / str(pid)).exists()]
+    if unknown and len(others) == len(working):
+        others.remove(max(unknown, key=lambda pid: shares[pid]))
+    return others
 
 
 def busiest(samples: Any) -> dict[int, int]:

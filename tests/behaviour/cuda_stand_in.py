@@ -52,9 +52,9 @@ class StandIn(CpuDevice):
         self.properties = dataclasses.replace(self.properties, kind="cuda", name="stand-in", arch="sm_90")
         self._loaded = None
 
-    def load(self, image, source):
-        self._loaded = (image, source)
-        super().load(image, source)
+    def load(self, image, source, prepared=b""):
+        self._loaded = (image, source, prepared)
+        super().load(image, source, prepared)
 
     def renew(self):
         self.load(*self._loaded)

@@ -318,7 +318,11 @@ _BODY: dict[str, Any] = {
     "outputs": ["out"],
     "seconds": 0.5,
     "printed": "p",
+    "launch_counters": [],
     "timing": None,
+    "last": None,
+    "kept": [],
+    "pairs": [],
     "fatal": False,
 }
 _HELLO = {
@@ -333,6 +337,7 @@ _HELLO = {
     "max_grid": [1, 1, 1],
     "max_shared_bytes": 1,
     "memory_bytes": 1,
+    "address": "",
 }
 _FRAMES = [
     b"".join(encode({"type": "result", "body": _BODY}, [bytes(8)])),

@@ -48,13 +48,14 @@ def timed_report(
     """The problem of a file and the report of its bench cases. Raises as judge_submission, UsageError for a case."""
     from judge.catalogue import load_problem
     from judge.cli.inputs import find_problem_of, read_file, shown_name
-    from judge.comparing import bench_cases
+    from judge.comparing import bench_cases, require_gpu
     from judge.pipeline import judge_submission
     from judge.reports.progress import progress_sink
     from judge.selection import Options
 
     data = read_file(file)
     problem = load_problem(find_problem_of(file, data, problem_id))
+    require_gpu()
     names = tuple(chosen.name for chosen in bench_cases(problem, tuple(case or ())))
     options = Options(backend="cuda", cases=names, seed=seed)
     return problem, judge_submission(problem, data, shown_name(file), options, progress_sink(sys.stderr))

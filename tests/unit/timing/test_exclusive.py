@@ -8,7 +8,7 @@ import pytest
 
 from judge.timing import exclusive
 from judge.timing.exclusive import GpuLock
-from judge.timing.neighbors import Neighbor, Watch, busiest, is_descendant, told
+from judge.timing.neighbors import Neighbor, Watch, busiest, is_descendant, strangers, told
 
 
 def test_shared_holders_do_not_wait_for_each_other_and_a_timed_one_waits_for_all(tmp_path):
@@ -85,6 +85,23 @@ def test_processes_started_by_us_are_no_neighbors():
     assert is_descendant(os.getpid(), {os.getppid()})
     assert not is_descendant(1, {os.getpid()})
     assert not is_descendant(2**22 + 1, {os.getpid()})
+
+
+def process(proc, pid, parent):
+    (proc / str(pid)).mkdir(parents=True)
+    (proc / str(pid) / "stat").write_text(f"{pid} (a name) with ) in it) S {parent} 0 0")
+
+
+def test_who_works_beside_us(tmp_path):
+    for pid, parent in ((100, 1), (101, 100), (102, 101), (200, 1)):
+        process(tmp_path, pid, parent)
+    shares = {102: 90, 200: 40, 300: 5, 301: 50}
+    assert strangers([102, 200], shares, {100}, tmp_path) == [200]
+    assert strangers([102], shares, {100}, tmp_path) == []
+    assert strangers([102, 103, 0], {102: 90, 103: 0}, {100}, tmp_path) == [], "an open context is no work"
+    assert strangers([102, 300], shares, {100}, tmp_path) == [300], "ours is known, so the unknown one is another"
+    assert strangers([301], shares, {100}, tmp_path) == [], "counted by the host: this is our worker"
+    assert strangers([300, 301, 200], shares, {100}, tmp_path) == [300, 200]
 
 
 def test_without_a_gpu_nobody_is_seen():

@@ -1,0 +1,56 @@
+"""The results page is made of the figures' own file, and of nothing else."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("results_page", ROOT / "scripts/results_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RATES = {"read_gbs": 4211.4, "copy_gbs": 3990.1, "f32_tflops": 51.2, "f16_tflops": 611.9, "overhead_us": 2.1}
+ROW = {
+    "problem": "gqa-decode", "solution": "gqa-decode/warps.cu", "case": "bench-64x4096", "verdict": "accepted",
+    "message": "", "gbs": 3800.2, "roofline_fraction": 0.902, "tier": "gold", "median_us": 565.3, "rel_ci95": 0.0041,
+    "tflops": 7.6, "bound": "memory", "rows": 2048, "verified_rows": 1902, "noisy": False, "limited_by": ["power cap"],
+    "refused": None, "rates": RATES,
+}  # fmt: skip
+BODY = {
+    "environment": {
+        "date": "2026-01-02T03:04:05+00:00", "gpus": [{"name": "NVIDIA H200", "driver_version": "580.1"}],
+        "cupy": "14.0", "nvrtc": "13.0", "cores": 16,
+    },
+    "rows": [ROW, {**ROW, "case": "bench-mixed", "gbs": None, "roofline_fraction": None, "tier": None, "noisy": True,
+                   "bound": "launch", "rates": {**RATES, "read_gbs": 4100.0}},
+             {"solution": "gqa-decode/bad.cu", "case": "-", "verdict": "judge_error", "message": "no GPU"}],
+    "left_out": ["flash-forward/plain.cu"],
+}  # fmt: skip
+
+
+def test_the_page_has_every_figure_with_device_driver_and_date(script, tmp_path):
+    (tmp_path / "figures.json").write_text(json.dumps(BODY))
+    assert script.main([str(tmp_path / "figures.json"), str(tmp_path / "results.md")]) == 0
+    text = (tmp_path / "results.md").read_text()
+    for words in (
+        "| device | NVIDIA H200 |", "| driver | 580.1 |", "| date | 2026-01-02T03:04:05+00:00 |",
+        "| warps.cu | bench-64x4096 | 565.30 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold | 92.9% | power cap |",
+        "| warps.cu | bench-mixed | 565.30 | 0.41% |  | 7.60 | launch |  |  | 92.9% | noisy, power cap |",
+        "| streaming read, GB/s | 4100.0 | 4211.4 |",
+        "- gqa-decode/bad.cu: judge_error, no GPU",
+        "Left out for want of time: flash-forward/plain.cu.",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_without_a_file_it_says_how_it_is_called(script, capsys):
+    assert script.main([]) == 2
+    assert "usage" in capsys.readouterr().err
