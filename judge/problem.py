@@ -151,9 +151,10 @@ class Requirement:
     counter: "read_amplification" (of each buffer in `buffers`, and of scratch memory that holds a copy
     of them), "flops_ratio" or "bytes_ratio" (of the whole case, over the least the case needs),
     "flops_over_baseline" (of the whole case, over what the same submission does in the case called
-    `baseline`), and three that are counted in a pass of their own, in optimized code: "sectors_per_request" (of each buffer in `buffers`, reads and
-    writes apart), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes"
-    (share of the lanes of executed warp instructions that take no part, 0 to 1).
+    `baseline`), and three that are counted in a pass of their own, in optimized code:
+    "sectors_per_request" (of each buffer in `buffers`, reads and writes apart), "bank_conflicts" (extra
+    wavefronts a request to shared memory) and "idle_lanes" (share of the lanes of executed warp
+    instructions that take no part, 0 to 1).
     """
 
     counter: Literal[

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -109,10 +110,25 @@ def _refused(_request: Request, error: Exception) -> Response:
     return respond(error)
 
 
-def _refused_by_routing(_request: Request, error: Exception) -> Response:
+def _refused_by_routing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        # Routing names only the methods of the first route that has the path.
+        allowed = ", ".join(sorted(_methods(request.app.openapi()["paths"], request.url.path)))
+        told = f"It takes {allowed or 'GET'}."
+        return respond(Refusal("method_not_allowed", told, headers={"Allow": allowed or "GET"}))
     detail = error.detail if isinstance(error.detail, str) else ""
     return respond(refusal_of_status(error.status_code, detail, error.headers))
+
+
+def _methods(paths: dict[str, dict[str, Any]], path: str) -> set[str]:
+    """The methods that the description of the API has for a path."""
+    found: set[str] = set()
+    for template, operations in paths.items():
+        pattern = "[^/]+".join(map(re.escape, re.split(r"\{\w+\}", template)))
+        if re.fullmatch(pattern, path):
+            found |= {method.upper() for method in operations}
+    return found
 
 
 def _invalid(request: Request, error: Exception) -> Response:

@@ -24,7 +24,6 @@ class ErrorKind:
 
 ERRORS = {
     "bad_request": ErrorKind(400, "The request cannot be read."),
-    "bad_cursor": ErrorKind(400, "The cursor is none that this server gave out."),
     "wrong_host": ErrorKind(400, "The server is not called by this name."),
     "no_token": ErrorKind(401, "A token is needed."),
     "bad_token": ErrorKind(401, "The token is not known, was revoked or is too old."),
@@ -48,7 +47,6 @@ ERRORS = {
     "internal": ErrorKind(500, "The judge failed."),
     "queue_full": ErrorKind(503, "The queue is full."),
     "store_unavailable": ErrorKind(503, "The database is away."),
-    "shutting_down": ErrorKind(503, "The server is shutting down."),
     "store_full": ErrorKind(507, "The disk of the server is full."),
 }
 

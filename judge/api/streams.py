@@ -34,9 +34,11 @@ class EventStream(StreamingResponse):
 
     async def _lines(self, service: Service, user_id: str, submission_id: str, start: int) -> AsyncIterator[str]:
         last = start
+        loop = asyncio.get_running_loop()
+        end = loop.time() + service.settings.stream_limit_s
         with service.streams.held(user_id), service.hub.watching(submission_id) as changed:
             yield f"retry: {RETRY_MS}\n\n"
-            while not service.hub.closing:
+            while not service.hub.closing and loop.time() < end:
                 changed.clear()
                 try:
                     found, over = await run_in_threadpool(_read, service, submission_id, last)
@@ -52,7 +54,7 @@ class EventStream(StreamingResponse):
                 if over:
                     return
                 try:
-                    await asyncio.wait_for(changed.wait(), COMMENT_S)
+                    await asyncio.wait_for(changed.wait(), min(COMMENT_S, max(end - loop.time(), 0.0)))
                 except TimeoutError:
                     yield ": still here\n\n"
 

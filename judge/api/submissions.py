@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from judge.api.auth import Reader, Submitter
-from judge.api.cursors import read_cursor, write_cursor
 from judge.api.errors import Refusal
 from judge.api.models import (
     AttemptAnswer,
@@ -143,12 +142,14 @@ def list_submissions(
     state: Annotated[State | None, Query(description="Only in this state.")] = None,
     verdict: Annotated[Verdict | None, Query(description="Only with this verdict.")] = None,
     public: Annotated[bool, Query(description="The public ones of everybody instead of your own.")] = False,
-    cursor: Annotated[str | None, Query(max_length=64, description="`next` of the page before.")] = None,
+    cursor: Annotated[
+        str | None, Query(pattern=r"^[1-9][0-9]{0,17}$", description="`next` of the page before.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> SubmissionPage:
     """Your submissions, the newest first. What arrives meanwhile moves nothing on the pages that follow."""
     service = service_of(request)
-    before = None if cursor is None else read_cursor(cursor)
+    before = None if cursor is None else int(cursor)
     if problem is not None and problem not in service.problems:
         return SubmissionPage(items=(), next=None)
     with service.database.read() as session:
@@ -162,7 +163,7 @@ def list_submissions(
             limit=limit + 1,
         )
         items = tuple(present(session, one, name, brief=True) for one, name in found[:limit])
-    following = write_cursor(found[limit - 1][0].number) if len(found) > limit else None
+    following = str(found[limit - 1][0].number) if len(found) > limit else None
     if following is not None:
         response.headers["Link"] = f'<{request.url.include_query_params(cursor=following)}>; rel="next"'
     return SubmissionPage(items=items, next=following)
@@ -183,7 +184,7 @@ async def read(
     service = service_of(request)
     await run_in_threadpool(visible, service, caller, submission_id)
     if wait:
-        await wait_until_over(request, service, submission_id, wait)
+        await wait_until_over(request, service, submission_id, min(wait, service.settings.wait_limit_s))
     found = await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
     if isinstance(found, Response):
         return found  # type: ignore[return-value]

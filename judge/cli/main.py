@@ -30,6 +30,8 @@ from judge.cli.commands.stats import stats
 from judge.cli.commands.test import judge_file
 from judge.cli.commands.token import token
 from judge.cli.commands.verify import verify
+from judge.cli.commands.worker import worker
+from judge.cli.commands.workers import workers
 from judge.cli.exits import Exit
 from judge.cli.failures import report_failure
 from judge.cli.program import program_name
@@ -61,6 +63,8 @@ app.command("schema")(schema)
 app.command("new")(new)
 app.command("verify")(verify)
 app.command("serve")(serve)
+app.command("worker")(worker)
+app.command("workers")(workers)
 app.add_typer(token, name="token")
 
 

@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 FIRST_PAUSE_S = 0.1
 MAX_PAUSE_S = 10.0
+STOPPED_LIMIT_S = 30.0
 STEADY_S = 10.0
 """A child that lived so long starts again without a pause."""
 
@@ -38,6 +40,7 @@ class Child:
     process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
     _started: float = field(default=0.0, init=False)
     _due: float = field(default=0.0, init=False)
+    _stopped_at: float | None = field(default=None, init=False)
 
     def start(self) -> None:
         self._started = time.monotonic()
@@ -58,6 +61,7 @@ class Child:
                 self.start()
             return False
         if self.process.poll() is None:
+            self._end_if_stopped(now)
             return False
         self.pause_s = FIRST_PAUSE_S if now - self._started > STEADY_S else min(2 * self.pause_s, MAX_PAUSE_S)
         self._due = now + self.pause_s
@@ -65,6 +69,20 @@ class Child:
         if self.ended is not None:
             self.ended(pid)
         return True
+
+    def _end_if_stopped(self, now: float) -> None:
+        """Kill it when it has been stopped for too long: it may hold a lock that everything else waits for."""
+        assert self.process is not None
+        try:
+            state = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        except (OSError, UnicodeError, IndexError):
+            return
+        if state not in {"T", "t"}:
+            self._stopped_at = None
+        elif self._stopped_at is None:
+            self._stopped_at = now
+        elif now - self._stopped_at > STOPPED_LIMIT_S:
+            self.process.kill()
 
     def terminate(self) -> None:
         if self.process is not None and self.process.poll() is None:

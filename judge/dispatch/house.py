@@ -97,9 +97,14 @@ def lane_child(settings: LaneSettings) -> Child:
     return Child(settings.worker, "judge.dispatch.lane", {SETTINGS_VARIABLE: settings.as_json()})
 
 
-def lanes_of_machine(database: str, cpu_lanes: int | None = None, *, warm: int = 1) -> list[LaneSettings]:
-    """Lanes for every GPU and for the CPU of this machine, one CPU lane for two cores where no number is given."""
-    host = socket.gethostname()
+def lanes_of_machine(
+    database: str, cpu_lanes: int | None = None, *, warm: int = 1, host: str = ""
+) -> list[LaneSettings]:
+    """Lanes for every GPU and for the CPU of this machine, one CPU lane for two cores where no number is given.
+
+    host: begins the names of the lanes, which no two houses of a database may share.
+    """
+    host = host or socket.gethostname()
     lanes = []
     for ordinal, name in enumerate(gpu_names()):
         queues = ("cuda", f"cuda:{name}")

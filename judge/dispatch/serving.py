@@ -1,7 +1,9 @@
 """What `judge serve` does: checks what the operator asked for, prepares the store, and keeps the parts running."""
 
+import os
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -10,6 +12,7 @@ import structlog
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, is_loopback
 from judge.dispatch.children import Child
 from judge.dispatch.house import House, lane_child, lanes_of_machine, only_one
+from judge.dispatch.lane import LaneSettings
 from judge.dispatch.logs import configure_logs
 from judge.errors import MachineError, UsageError
 from judge.store.database import Database, StoreUnavailable, shown_url
@@ -72,6 +75,49 @@ def serve_machine(options: ServeOptions) -> None:
         database.close()
         if lock is not None:
             lock.close()
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """As the options of `judge worker`. queues: empty for all that this machine can serve."""
+
+    database: str
+    queues: tuple[str, ...] = ()
+    cpu_lanes: int | None = None
+    warm: int = 1
+
+
+def work_for_service(options: WorkerOptions) -> None:
+    """Judge from a PostgreSQL until SIGTERM or SIGINT.
+
+    Raises UsageError for SQLite and for queues that no device here serves, MachineError for a database out of reach.
+    """
+    configure_logs(sys.stderr)
+    database = Database(options.database)
+    try:
+        if database.sqlite:
+            raise UsageError("SQLite is for one machine, where `judge serve` has its own workers. Use PostgreSQL.")
+        prepare(database)
+        host = f"{socket.gethostname()}.{os.getpid()}"
+        lanes = chosen_lanes(
+            lanes_of_machine(options.database, options.cpu_lanes, warm=options.warm, host=host), options.queues
+        )
+        _log.info("working", database=shown_url(options.database), lanes=[lane.worker for lane in lanes])
+        House(database, [lane_child(lane) for lane in lanes], alone=False).run()
+    finally:
+        database.close()
+
+
+def chosen_lanes(lanes: Sequence[LaneSettings], queues: Sequence[str]) -> list[LaneSettings]:
+    """The lanes that serve any of the queues, each with only those. Raises UsageError for a queue that none serves."""
+    if not queues:
+        return list(lanes)
+    served = sorted({queue for lane in lanes for queue in lane.queues})
+    for queue in queues:
+        if queue not in served:
+            raise UsageError(f"No device of this machine serves the queue {queue[:40]!r}; served: {', '.join(served)}.")
+    narrowed = [replace(lane, queues=tuple(q for q in lane.queues if q in queues)) for lane in lanes]
+    return [lane for lane in narrowed if lane.queues]
 
 
 def prepare(database: Database) -> None:

@@ -19,6 +19,7 @@ DEFAULT_URL = "sqlite:///judge.db"
 BUSY_LIMIT_S = 5.0
 CONNECT_LIMIT_S = 3
 STATEMENT_LIMIT_S = 15
+IDLE_LIMIT_S = 10
 POOL_SIZE = 20
 
 _FULL = ("database or disk is full", "disk i/o error", "no space left", "could not extend file", "disk full")
@@ -91,7 +92,9 @@ def _engine(url: URL, sqlite: bool) -> Engine:
             pool_timeout=CONNECT_LIMIT_S,
             connect_args={
                 "connect_timeout": CONNECT_LIMIT_S,
-                "options": f"-c statement_timeout={STATEMENT_LIMIT_S}s -c lock_timeout={BUSY_LIMIT_S:.0f}s",
+                "options": f"-c statement_timeout={STATEMENT_LIMIT_S}s -c lock_timeout={BUSY_LIMIT_S:.0f}s "
+                # A process that was stopped within a transaction would hold its rows until it goes on.
+                f"-c idle_in_transaction_session_timeout={IDLE_LIMIT_S}s",
             },
         )
     engine = create_engine(

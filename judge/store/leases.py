@@ -8,7 +8,7 @@ and a pause of this process itself take no lease from anybody.
 import time
 from collections.abc import Callable
 
-from judge.store.database import Database
+from judge.store.database import Database, StoreUnavailable
 from judge.store.queue import Lease, lose, running_attempts
 
 BEAT_S = 1.0
@@ -49,9 +49,13 @@ class LeaseWatch:
             if quiet_s < self._lease_s:
                 still[lease] = (beat, quiet_s)
                 continue
-            with self._database.write() as session:
-                if lose(session, lease, beat, f"worker {worker} gave no sign of life"):
-                    lost.append(lease)
+            try:
+                with self._database.write() as session:
+                    if lose(session, lease, beat, f"worker {worker} gave no sign of life"):
+                        lost.append(lease)
+            except StoreUnavailable:
+                # Its holder may have been stopped with the row locked; the others need not wait for that.
+                still[lease] = (beat, quiet_s)
         self._still = still
         return lost
 

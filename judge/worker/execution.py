@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from judge.backends.base import (
     GUARD_BYTE,
     POISON_BYTE,
@@ -26,12 +24,12 @@ from judge.backends.base import (
     LaunchOutcome,
 )
 from judge.problem import Role
-from judge.records import Counters, Diagnosis, DiagnosisKind, Timing
+from judge.records import Counters, Diagnosis, Timing
 from judge.tallies import add_counters
 from judge.verdict import Verdict
+from judge.worker.aftermath import Region, modified_inputs, overwritten_guards, raw_input
 from judge.worker.bench import TimedDevice, time_case, time_pair
 from judge.worker.messages import (
-    BufferSpec,
     CaseRequest,
     CaseResult,
     LaunchShape,
@@ -63,17 +61,6 @@ PLANNING_LIMIT_S = 5.0
 Stage = Callable[[str], None]
 
 
-@dataclass
-class _Region:
-    """A device allocation of the case: `address` is what a kernel sees, the guards lie around it."""
-
-    name: str
-    address: int
-    size_bytes: int
-    element_bytes: int
-    guard_bytes: int
-
-
 @dataclass(frozen=True)
 class _Timed:
     """What timing found; nothing for a case that is not timed."""
@@ -91,7 +78,7 @@ class _Run:
         self.request = request
         self.stage = stage
         self.guard_bytes = GUARD_BYTES if device.properties.kind == "cuda" else 0
-        self.regions: list[_Region] = []
+        self.regions: list[Region] = []
         self.workspaces: list[tuple[int, int]] = []
         self.diagnoses: list[Diagnosis] = []
         self.counters: Counters | None = None
@@ -108,7 +95,7 @@ class _Run:
             tail = base + guard + size_bytes
             self.device.poison(base, guard, GUARD_BYTE)
             self.device.poison(tail, guard, GUARD_BYTE)
-            self.regions.append(_Region(label.name, base + guard, size_bytes, label.element_bytes, guard))
+            self.regions.append(Region(label.name, base + guard, size_bytes, label.element_bytes, guard))
         return base + guard
 
     def allocate_poisoned(self, label: BufferLabel, size_bytes: int) -> int:
@@ -189,11 +176,11 @@ def _run(run: _Run) -> CaseResult:
     timed = _time(run, launches, addresses)
     run.stage("fetching")
     outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
-    run.diagnoses.extend(_modified_inputs(run, addresses))
+    run.diagnoses.extend(modified_inputs(device, request, addresses))
     if leaves_state(device, request, run.diagnoses):
         _fill(run, addresses)
         outputs = second_outputs(device, request, launches, addresses, outputs, run.diagnoses)
-    run.diagnoses.extend(_overwritten_guards(run))
+    run.diagnoses.extend(overwritten_guards(device, run.regions))
     proved = [diagnosis for diagnosis in run.diagnoses if not diagnosis.warning]
     return CaseResult(
         verdict=Verdict.UNDEFINED_BEHAVIOR if proved else None,
@@ -223,16 +210,11 @@ def _fill(run: _Run, addresses: dict[str, int]) -> None:
     """Bring the inputs in, and take out what a launch line's expression may have written elsewhere."""
     for buffer in run.request.buffers:
         if buffer.role is Role.INPUT:
-            run.device.upload(addresses[buffer.name], _raw(run, buffer))
+            run.device.upload(addresses[buffer.name], raw_input(run.request, buffer))
         else:
             run.device.poison(addresses[buffer.name], buffer.size_bytes, POISON_BYTE)
     for address, size_bytes in run.workspaces:
         run.device.poison(address, size_bytes, POISON_BYTE)
-
-
-def _raw(run: _Run, buffer: BufferSpec) -> memoryview:
-    array = np.ascontiguousarray(run.request.inputs[buffer.name])
-    return array.reshape(-1).view(np.uint8).data
 
 
 def _plan(run: _Run, addresses: dict[str, int]) -> list[Launch]:
@@ -346,57 +328,3 @@ def _time_against_rival(
     )
     run.regions += theirs.regions
     return _Timed(pairs=pairs)
-
-
-def _modified_inputs(run: _Run, addresses: dict[str, int]) -> list[Diagnosis]:
-    found = []
-    for buffer in run.request.buffers:
-        if buffer.role is not Role.INPUT or not buffer.size_bytes:
-            continue
-        before = np.frombuffer(_raw(run, buffer), np.uint8)
-        after = np.frombuffer(run.device.download(addresses[buffer.name], buffer.size_bytes), np.uint8)
-        if np.array_equal(before, after):
-            continue
-        # Not np.unique: it imports on first use, which a sealed process cannot.
-        changed = np.flatnonzero((before != after).reshape(-1, buffer.element_bytes).any(axis=1))
-        index = tuple(int(i) for i in np.unravel_index(int(changed[0]), buffer.shape))
-        found.append(
-            Diagnosis(
-                kind=DiagnosisKind.INPUT_MODIFIED,
-                message=f"the kernel changed its input {buffer.name}, first at {list(index)} "
-                f"({changed.size} elements in all); inputs are read-only",
-                buffer=buffer.name,
-                index=index,
-                occurrences=int(changed.size),
-                hint="Write results to the output or to a @workspace.",
-            )
-        )
-    return found
-
-
-def _overwritten_guards(run: _Run) -> list[Diagnosis]:
-    found = []
-    for region in run.regions:
-        for side, start in (
-            ("before", region.address - region.guard_bytes),
-            ("after", region.address + region.size_bytes),
-        ):
-            zone = np.frombuffer(run.device.download(start, region.guard_bytes), np.uint8)
-            changed = np.flatnonzero(zone != GUARD_BYTE)
-            if not changed.size:
-                continue
-            # The byte nearest to the buffer tells most: one past the end is the usual mistake.
-            offset = int(changed[0] if side == "after" else changed[-1]) + start - region.address
-            index = offset // region.element_bytes
-            found.append(
-                Diagnosis(
-                    kind=DiagnosisKind.GUARD_OVERWRITTEN,
-                    message=f"the kernel wrote {side} the {'end' if side == 'after' else 'start'} of {region.name}: "
-                    f"element {index} of {region.size_bytes // region.element_bytes}",
-                    buffer=region.name,
-                    index=(index,),
-                    occurrences=int(changed.size),
-                    hint="The CPU backend names the line and thread of such a write.",
-                )
-            )
-    return found

@@ -1,0 +1,108 @@
+"""`judge token` and the options of `judge serve`, as an operator types them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from judge.api.settings import is_loopback
+from judge.dispatch.house import short_name
+from judge.dispatch.serving import ServeOptions, api_settings
+from judge.errors import UsageError
+from tests.service.running import SCRIPT
+
+
+def judge(folder, *arguments):
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_token_is_made_shown_listed_and_revoked(tmp_path):
+    made = judge(
+        tmp_path,
+        "token",
+        "create",
+        "ada",
+        "--scope",
+        "read",
+        "--expires",
+        "12h",
+        "--label",
+        "laptop",
+        "--format",
+        "json",
+    )
+    assert made.returncode == 0, made.stderr
+    token = json.loads(made.stdout)
+    assert token["token"].startswith("kj_")
+    listed = judge(tmp_path, "token", "list")
+    assert token["id"] in listed.stdout
+    assert "laptop" in listed.stdout
+    assert token["token"] not in listed.stdout
+    assert judge(tmp_path, "token", "revoke", token["id"]).returncode == 0
+    [shown] = json.loads(judge(tmp_path, "token", "list", "--format", "json").stdout)
+    assert (shown["state"], shown["scopes"], shown["user"]) == ("revoked", ["read"], "ada")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("token", "create", "ada", "--expires", "soon"), "such as 12h or 90d"),
+        (("token", "create", "ada", "--scope", "root"), "submit, read, admin"),
+        (("token", "create", "../x"), "no name of a user"),
+        (("token", "revoke", "none", "--database", "mysql://x"), "not in mysql"),
+        (("serve", "--host", "192.0.2.1"), "cannot be listened on"),
+        (("serve", "--database", "sqlite:////nowhere/x.db"), "folder that exists"),
+        (("serve", "--login", "--no-login"), "exclude each other"),
+    ],
+)
+def test_what_cannot_be_is_usage(tmp_path, arguments, told):
+    ended = judge(tmp_path, *arguments)
+    assert (ended.returncode, told in ended.stderr) == (2, True), ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_database_that_is_not_there_is_a_fault_of_the_machine(tmp_path):
+    ended = judge(tmp_path, "serve", "--port", "0", "--database", "postgresql://ada:secret@127.0.0.1:1/none")
+    assert ended.returncode == 3
+    assert "secret" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("host", "no_login", "login", "hosts"),
+    [
+        ("127.0.0.1", False, False, True),
+        ("::1", False, False, True),
+        ("localhost", False, False, True),
+        ("0.0.0.0", False, True, False),
+        ("192.168.1.5", False, True, False),
+        ("judge.example", False, True, False),
+        ("0.0.0.0", True, False, False),
+    ],
+)
+def test_tokens_are_asked_for_where_others_reach_the_server(host, no_login, login, hosts):
+    settings = api_settings(ServeOptions(host=host, no_login=no_login))
+    assert (settings.login, bool(settings.hosts), settings.submit_rate is not None) == (login, hosts, login)
+    assert is_loopback(host) is hosts
+
+
+def test_login_can_be_asked_for_on_loopback_but_not_both():
+    assert api_settings(ServeOptions(login=True)).login
+    with pytest.raises(UsageError):
+        api_settings(ServeOptions(login=True, no_login=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("NVIDIA H200", "h200"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"),
+        ("", "gpu"),
+    ],
+)
+def test_queues_are_called_by_short_names(name, short):
+    assert short_name(name) == short

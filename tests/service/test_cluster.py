@@ -1,0 +1,88 @@
+"""Several machines on one PostgreSQL, played by several houses on this one, some of which are killed or paused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import pytest
+
+from judge.dispatch.lane import LaneSettings
+from judge.dispatch.serving import chosen_lanes
+from judge.errors import UsageError
+from tests.service.conftest import KINDS
+from tests.service.running import ENDLESS, ROOT, SCRIPT, WRONG, children, start_serve, submit, until, verdict
+
+LANE = "judge.dispatch.lane"
+pytestmark = pytest.mark.skipif("postgresql" not in KINDS, reason="there is no PostgreSQL server on this machine")
+
+
+def start_worker(folder, url, *arguments):
+    command = [sys.executable, str(SCRIPT), "worker", "--database", url, "--cpu-lanes", "1", *arguments]
+    log = (folder / f"worker-{time.monotonic_ns()}").open("wb")
+    with log:
+        return subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+
+
+def test_workers_on_other_machines_judge_and_one_that_is_paused_changes_nothing(tmp_path, postgresql):
+    url = postgresql.new_database()
+    server = start_serve(tmp_path, "--cpu-lanes", "0", "--database", url)
+    houses = [start_worker(tmp_path, url, "--queue", "cpu") for _ in range(2)]
+    client = server.client
+    try:
+        until(lambda: len(client.get("/api/v1/devices").json()) == 2, 60)
+        ids = [submit(client, seed=n) for n in range(4)]
+        wrong = submit(client, WRONG)
+        assert [verdict(client, one) for one in ids] == ["accepted"] * 4
+        assert verdict(client, wrong) == "wrong_answer"
+        held = submit(client, ENDLESS, cases="all")
+        until(lambda: client.get(f"/api/v1/submissions/{held}").json()["state"] == "running")
+        first = client.get(f"/api/v1/submissions/{held}/attempts").json()[0]["worker"]
+        [paused] = [house for house in houses if first.startswith(f"{os.uname().nodename}.{house.pid}/")]
+        [lane] = children(paused.pid, LANE)
+        os.kill(lane, signal.SIGSTOP)
+        try:
+            # Others find that its beat stands still, and one of them takes over.
+            until(lambda: client.get(f"/api/v1/submissions/{held}").json()["attempt"] == 2, 60, 0.2)
+            client.post(f"/api/v1/submissions/{held}/cancel")
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(lane, signal.SIGCONT)
+        assert verdict(client, submit(client, seed=9)) == "accepted"
+        time.sleep(1)
+        told = client.get(f"/api/v1/submissions/{held}").json()
+        attempts = client.get(f"/api/v1/submissions/{held}/attempts").json()
+        assert (told["state"], [one["state"] for one in attempts]) == ("cancelled", ["lost", "cancelled"])
+        assert attempts[0]["worker"] != attempts[1]["worker"]
+        listed = subprocess.run(
+            [sys.executable, str(SCRIPT), "workers", "--database", url, "--format", "json"],
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert {one["state"] for one in json.loads(listed.stdout)} == {"ready"}
+        houses[0].send_signal(signal.SIGTERM)
+        assert houses[0].wait(15) == 0
+        gone = [one for one in client.get("/api/v1/devices").json() if one["state"] == "gone"]
+        assert len(gone) == 1
+        assert verdict(client, submit(client, seed=10)) == "accepted"
+    finally:
+        for house in houses:
+            house.kill()
+            house.wait()
+        server.stop()
+
+
+def test_a_worker_serves_only_the_queues_it_is_told():
+    lanes = [
+        LaneSettings("u", "h/cuda0", "cuda", ("cuda", "cuda:h200")),
+        LaneSettings("u", "h/cpu0", "cpu", ("cpu",)),
+    ]
+    assert chosen_lanes(lanes, []) == lanes
+    [gpu] = chosen_lanes(lanes, ["cuda:h200"])
+    assert (gpu.worker, gpu.queues) == ("h/cuda0", ("cuda:h200",))
+    with pytest.raises(UsageError, match="cpu, cuda, cuda:h200"):
+        chosen_lanes(lanes, ["cuda:b200"])
