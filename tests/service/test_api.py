@@ -162,7 +162,7 @@ BAD_FIELDS = {
     "no such GPU": ({"backend": "auto", "device": "h200"}, "no_such_device", "/device"),
     "bench without a GPU": ({"backend": "auto", "cases": "bench"}, "no_such_device", "/backend"),
     "source too large": ({"source": "x" * (256 * 1024 + 1)}, "too_large", "/source"),
-    "source too large in bytes": ({"source": "é" * (128 * 1024 + 1)}, "invalid", "/source"),
+    "source too large in bytes": ({"source": "é" * (128 * 1024 + 1)}, "too_large", "/source"),
 }
 
 
