@@ -54,9 +54,14 @@ class NewSubmission(BaseModel):
     visibility: Annotated[
         Visibility, Field(description="private: yours; unlisted: whoever has the id; public: listed for all.")
     ] = "private"
-    seed: Annotated[StrictInt | None, Field(description="Seed of the inputs; drawn when null.", ge=0, le=2**63 - 1)] = (
-        None
-    )
+    seed: Annotated[
+        StrictInt | None,
+        Field(
+            description="Seed of the inputs, a whole number that JSON keeps exactly; drawn when null.",
+            ge=0,
+            le=2**53 - 1,
+        ),
+    ] = None
 
     @field_validator("source", "name", "problem")
     @classmethod
