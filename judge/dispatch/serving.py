@@ -11,6 +11,7 @@ import structlog
 
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, is_loopback
 from judge.dispatch.children import Child
+from judge.dispatch.cluster import prepare_queue
 from judge.dispatch.house import House, lane_child, lanes_of_machine, only_one
 from judge.dispatch.lane import LaneSettings
 from judge.dispatch.logs import configure_logs
@@ -124,6 +125,8 @@ def prepare(database: Database) -> None:
     """Bring the tables up to date. Raises MachineError when the database cannot be used."""
     try:
         migrate(database)
+        if not database.sqlite:
+            prepare_queue(database)
     except StoreUnavailable as error:
         raise MachineError(f"{error} It is {database.url.render_as_string(hide_password=True)}.") from error
 
