@@ -11,7 +11,6 @@ import structlog
 
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, is_loopback
 from judge.dispatch.children import Child
-from judge.dispatch.cluster import prepare_queue
 from judge.dispatch.house import House, lane_child, lanes_of_machine, only_one
 from judge.dispatch.lane import LaneSettings
 from judge.dispatch.logs import configure_logs
@@ -126,6 +125,8 @@ def prepare(database: Database) -> None:
     try:
         migrate(database)
         if not database.sqlite:
+            from judge.dispatch.cluster import prepare_queue
+
             prepare_queue(database)
     except StoreUnavailable as error:
         raise MachineError(f"{error} It is {database.url.render_as_string(hide_password=True)}.") from error
