@@ -21,6 +21,7 @@ from judge.api import catalogue, health, submissions
 from judge.api.errors import MEDIA_TYPE, Refusal, refusal_of_status
 from judge.api.guard import Guard
 from judge.api.metrics import serve_metrics
+from judge.api.models import SOURCE_TOO_LARGE
 from judge.api.reference import POLICY, render_reference
 from judge.api.service import Service
 from judge.store.database import POOL_SIZE, StoreFull, StoreUnavailable
@@ -141,7 +142,7 @@ def _invalid(request: Request, error: Exception) -> Response:
         if found[0]["type"] == "json_invalid":
             place = f"at character {found[0]['loc'][-1]}" if len(found[0]["loc"]) > 1 else "somewhere"
             return respond(Refusal("bad_request", f"The body is no JSON: wrong {place}."))
-        if any(one["type"] == "string_too_long" and one["loc"][-1] == "source" for one in found):
+        if any(one["type"] == SOURCE_TOO_LARGE for one in found):
             return respond(Refusal("too_large", "A source has at most 256 KiB.", errors=[("/source", "too long")]))
     errors = [(_pointer(one["loc"]), str(one["msg"]).removeprefix("Value error, ")) for one in found[:20]]
     return respond(Refusal("invalid", "; ".join(f"{where}: {what}" for where, what in errors), errors=errors))

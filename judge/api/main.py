@@ -35,6 +35,10 @@ class _Server(uvicorn.Server):
 def build_service(settings: ApiSettings) -> Service:
     service = Service(settings, Database(settings.database))
     service.load_problems()
+    if not service.database.sqlite:
+        from judge.dispatch.cluster import Deferrer
+
+        service.stored = Deferrer(service.database)
     return service
 
 

@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
+from pydantic_core import PydanticCustomError
 
 from judge.records import ProblemReference, Report
 from judge.verdict import Verdict
 
 MAX_SOURCE_BYTES = 256 * 1024
+SOURCE_TOO_LARGE = "source_too_large"
 
 State = Literal["queued", "running", "done", "cancelled"]
 Visibility = Literal["private", "unlisted", "public"]
@@ -33,9 +35,7 @@ class NewSubmission(BaseModel):
     )
 
     problem: Annotated[StrictStr, Field(description="Id of the problem.", min_length=1, max_length=64)]
-    source: Annotated[
-        StrictStr, Field(description="The .cu file, at most 256 KiB of UTF-8 without NUL.", max_length=MAX_SOURCE_BYTES)
-    ]
+    source: Annotated[StrictStr, Field(description="The .cu file, at most 256 KiB of UTF-8 without NUL.")]
     name: Annotated[
         StrictStr,
         Field(
@@ -54,9 +54,14 @@ class NewSubmission(BaseModel):
     visibility: Annotated[
         Visibility, Field(description="private: yours; unlisted: whoever has the id; public: listed for all.")
     ] = "private"
-    seed: Annotated[StrictInt | None, Field(description="Seed of the inputs; drawn when null.", ge=0, le=2**63 - 1)] = (
-        None
-    )
+    seed: Annotated[
+        StrictInt | None,
+        Field(
+            description="Seed of the inputs, a whole number that JSON keeps exactly; drawn when null.",
+            ge=0,
+            le=2**53 - 1,
+        ),
+    ] = None
 
     @field_validator("source", "name", "problem")
     @classmethod
@@ -69,7 +74,7 @@ class NewSubmission(BaseModel):
         except UnicodeEncodeError as error:
             raise ValueError(f"character {error.start} is half of a surrogate pair, so this is no Unicode") from None
         if size > MAX_SOURCE_BYTES:
-            raise ValueError(f"{size} bytes, at most {MAX_SOURCE_BYTES}")
+            raise PydanticCustomError(SOURCE_TOO_LARGE, f"{size} bytes, at most {MAX_SOURCE_BYTES}")
         return text
 
 

@@ -31,6 +31,7 @@ from judge.store.submissions import forget_old_keys
 WATCH_S = 0.1
 STOP_LIMIT_S = 1.6
 TIDY_S = 600.0
+JOBS_S = 30.0
 
 _log = structlog.get_logger()
 
@@ -47,6 +48,7 @@ class House:
         self._dead: list[str] = []
         self._looked_at = 0.0
         self._tidied_at = 0.0
+        self._jobs_at = time.monotonic()
 
     def run(self) -> None:
         """Until SIGTERM or SIGINT; then all children are told to end, and killed after STOP_LIMIT_S."""
@@ -69,6 +71,19 @@ class House:
             for child in self._children:
                 child.finish(deadline)
 
+    def _retry_jobs(self) -> None:
+        from procrastinate.exceptions import ConnectorException
+
+        from judge.dispatch.cluster import retry_stalled
+
+        try:
+            count = retry_stalled(self._database)
+        except ConnectorException as error:
+            _log.warning("the queue is away", reason=type(error).__name__)
+            return
+        if count:
+            _log.warning("jobs of workers that are gone were put back", count=count)
+
     def _look_after_leases(self) -> None:
         now = time.monotonic()
         if not self._dead and now - self._looked_at < LOOK_S:
@@ -87,6 +102,9 @@ class House:
                 with self._database.write() as session:
                     forget_old_keys(session)
                     forget_gone(session)
+            if not self._database.sqlite and now - self._jobs_at >= JOBS_S:
+                self._jobs_at = now
+                self._retry_jobs()
         except StoreUnavailable as error:
             self._looked_at = now
             _log.warning("the store is away", reason=str(error))

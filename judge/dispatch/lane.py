@@ -117,7 +117,10 @@ class LaneProcess:
         signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            self._poll()
+            if self.database.sqlite:
+                self._poll()
+            else:
+                self._follow()
         finally:
             self.say_seen("gone", "ended")
             for pool in self.pools.values():
@@ -125,20 +128,41 @@ class LaneProcess:
             self.database.close()
 
     def _poll(self) -> None:
-        pause_s = POLL_S
-        while not self.stop.wait(pause_s):
-            pause_s = POLL_S
-            try:
-                self.tick()
-                if self.health.ready() and self._work_waits():
-                    with self.database.write() as session:
-                        claimed = claim_next(session, self.settings.queues, self.settings.worker)
-                    if claimed is not None:
-                        self.judge(claimed)
-                        pause_s = 0.0
-            except StoreUnavailable as error:
-                _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
-                pause_s = 1.0
+        while not self.stop.wait(POLL_S):
+            self._round()
+
+    def _follow(self) -> None:
+        """Judge when woken by a job, and from time to time without one."""
+        from judge.dispatch.cluster import IDLE_POLL_S, Waker
+
+        waker: Waker | None = None
+        looked_at = 0.0
+        while not self.stop.is_set():
+            if waker is None and self.health.ready():
+                # A lane that cannot judge takes no job either.
+                waker = Waker(self.database, self.settings.worker, self.settings.queues)
+            nudge = waker.wait(POLL_S) if waker is not None else None
+            if nudge is None and time.monotonic() - looked_at < IDLE_POLL_S:
+                self.stop.wait(0.0 if waker is not None else POLL_S)
+                continue
+            self._round()
+            looked_at = time.monotonic()
+            if nudge is not None:
+                nudge.set()
+
+    def _round(self) -> None:
+        """Judge until nothing waits."""
+        try:
+            self.tick()
+            while not self.stop.is_set() and self.health.ready() and self._work_waits():
+                with self.database.write() as session:
+                    claimed = claim_next(session, self.settings.queues, self.settings.worker)
+                if claimed is None:
+                    return
+                self.judge(claimed)
+        except StoreUnavailable as error:
+            _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
+            self.stop.wait(1.0)
 
     def _work_waits(self) -> bool:
         # A look that locks nothing; only when there is something does the lane queue up with other writers.

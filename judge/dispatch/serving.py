@@ -124,6 +124,10 @@ def prepare(database: Database) -> None:
     """Bring the tables up to date. Raises MachineError when the database cannot be used."""
     try:
         migrate(database)
+        if not database.sqlite:
+            from judge.dispatch.cluster import prepare_queue
+
+            prepare_queue(database)
     except StoreUnavailable as error:
         raise MachineError(f"{error} It is {database.url.render_as_string(hide_password=True)}.") from error
 

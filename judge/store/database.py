@@ -4,8 +4,9 @@ SQLite runs in WAL mode with synchronous=FULL: what was committed survives a pow
 writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway.
 """
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
@@ -42,6 +43,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        # SQLite lets writers that wait sleep ever longer; threads of one process take turns instead.
+        self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.engine = _engine(self.url, self.sqlite)
         self._reading = sessionmaker(self.engine, expire_on_commit=False)
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
@@ -55,7 +58,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """One transaction, committed at the end of the block and undone by an exception. Raises StoreUnavailable."""
-        with _told(), self._writing.begin() as session:
+        with self._turn, _told(), self._writing.begin() as session:
             yield session
 
     def close(self) -> None:

@@ -9,12 +9,18 @@ import time
 from contextlib import suppress
 
 import pytest
+from sqlalchemy import text
 
+from judge.dispatch.cluster import Deferrer, Waker, prepare_queue
 from judge.dispatch.lane import LaneSettings
 from judge.dispatch.serving import chosen_lanes
 from judge.errors import UsageError
+from judge.store import accounts, submissions
+from judge.store.database import Database
+from judge.store.schema import migrate
 from tests.service.conftest import KINDS
 from tests.service.running import ENDLESS, ROOT, SCRIPT, WRONG, children, start_serve, submit, until, verdict
+from tests.service.test_store import new
 
 LANE = "judge.dispatch.lane"
 pytestmark = pytest.mark.skipif("postgresql" not in KINDS, reason="there is no PostgreSQL server on this machine")
@@ -74,6 +80,41 @@ def test_workers_on_other_machines_judge_and_one_that_is_paused_changes_nothing(
             house.kill()
             house.wait()
         server.stop()
+
+
+def test_a_job_is_stored_with_its_submission_or_not_at_all(postgresql):
+    database = Database(postgresql.new_database())
+    migrate(database)
+    prepare_queue(database)
+    prepare_queue(database)
+    deferrer = Deferrer(database)
+
+    def jobs():
+        with database.read() as session:
+            return session.execute(
+                text("SELECT queue_name, priority, args->>'submission' FROM procrastinate_jobs")
+            ).all()
+
+    with database.write() as session:
+        user = accounts.user_named(session, "ada")
+        made, _ = submissions.create(session, new(user, cases="sample"), submissions.Room(), None, deferrer)
+        kept = made.id
+    with suppress(ZeroDivisionError), database.write() as session:
+        submissions.create(session, new(user), submissions.Room(), None, deferrer)
+        raise ZeroDivisionError
+    assert [tuple(job) for job in jobs()] == [("cpu", 0, kept)]
+    waker = Waker(database, "w", ["cpu"])
+    nudge = waker.wait(20)
+    assert nudge is not None
+    # One that judges gets no further job before it is done.
+    with database.write() as session:
+        submissions.create(session, new(user), submissions.Room(), None, deferrer)
+    assert waker.wait(0.5) is None
+    nudge.set()
+    second = waker.wait(20)
+    assert second is not None
+    second.set()
+    until(lambda: jobs() == [], 20)
 
 
 def test_a_worker_serves_only_the_queues_it_is_told():

@@ -26,6 +26,15 @@ def test_every_error_code_has_a_heading_in_the_docs():
         assert f"### {code}\n\n{kind.status}: " in text, code
 
 
+# That a key stood for another body (422) cannot be told from the description.
+CONFIG = """
+[[operations]]
+include-name = "POST /api/v1/submissions"
+[operations.checks.positive_data_acceptance]
+expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]
+"""
+
+
 def test_schemathesis_finds_no_difference_between_the_description_and_the_server(tmp_path, empty_file):
     (tmp_path / "judge.db").write_bytes(empty_file.read_bytes())
     url = f"sqlite:///{tmp_path}/judge.db"
@@ -35,12 +44,13 @@ def test_schemathesis_finds_no_difference_between_the_description_and_the_server
     database.close()
     running = start_api(url, tmp_path, login=True, wait_limit_s=0.1, stream_limit_s=0.1)
     try:
+        (tmp_path / "schemathesis.toml").write_text(CONFIG)
         command = [Path(sys.executable).with_name("schemathesis"), "run"]
         command += [f"http://127.0.0.1:{running.port}/api/v1/openapi.json", "--checks", "all", "--seed", "1"]
         command += ["--phases", "examples,coverage,fuzzing", "--max-examples", "2", "--no-color"]
         command += ["-H", f"Authorization: Bearer {token}"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stdout[-6000:]
+        assert done.returncode == 0, done.stdout[done.stdout.find("= FAILURES") :][:4000]
         assert "a route failed" not in running.log.read_text()
     finally:
         running.stop()

@@ -1,0 +1,128 @@
+"""Figures of the service on this machine: accepted POSTs, and from a POST to its verdict.
+
+    python -m tests.bench.service_figures [--seconds 10] [--clients 16] [--verdicts 40] [--postgresql]
+
+Prints each figure beside its target. Nothing else should run on the machine.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import httpx
+
+from judge.store.database import Database
+from judge.store.schema import migrate
+from tests.service.conftest import free_port
+from tests.service.postgresql import PostgreSQL
+from tests.service.running import body, start_api, start_serve, until
+
+TARGETS = {"POST/s": 300, "POST p99 ms": 100, "POST to verdict p95 s": 0.5}
+
+
+def posts(url: str, folder: Path, seconds: float, clients: int) -> dict[str, float]:
+    """Accepted submissions a second and their times, over so many connections; nobody judges meanwhile."""
+    running = start_api(url, folder, max_waiting=10**7, max_waiting_of_user=10**7)
+    took: list[float] = []
+    refused: list[int] = []
+    sent = json.dumps(body()).encode()
+    end = time.monotonic() + seconds
+
+    def post() -> None:
+        with httpx.Client(base_url=f"http://127.0.0.1:{running.port}", timeout=30) as client:
+            while time.monotonic() < end:
+                began = time.perf_counter()
+                answer = client.post("/api/v1/submissions", content=sent, headers={"Content-Type": "application/json"})
+                took.append(time.perf_counter() - began)
+                if answer.status_code != 202:
+                    refused.append(answer.status_code)
+
+    before_s = processor_s(running.process.pid)
+    threads = [threading.Thread(target=post) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    used_s = processor_s(running.process.pid) - before_s
+    running.stop()
+    assert not refused, refused[:5]
+    ordered = sorted(took)
+    return {
+        "POST/s": len(took) / seconds,
+        "POST p50 ms": 1000 * statistics.median(took),
+        "POST p99 ms": 1000 * ordered[int(0.99 * (len(ordered) - 1))],
+        "API processor ms a POST": 1000 * used_s / len(took),
+    }
+
+
+def processor_s(pid: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def verdicts(folder: Path, count: int, *arguments: str) -> dict[str, float]:
+    """From a POST of the plain splitk-merge kernel, all CPU cases, to its verdict, one after another."""
+    running = start_serve(folder, *arguments)
+    took = []
+    try:
+        until(lambda: running.client.get("/readyz").json()["parts"]["devices"] == "ok", 120)
+        for number in range(count + 3):
+            began = time.perf_counter()
+            made = running.client.post("/api/v1/submissions", json=body(cases="all")).json()["id"]
+            over = running.client.get(f"/api/v1/submissions/{made}", params={"wait": 60}).json()
+            assert over["verdict"] == "accepted", over
+            if number >= 3:
+                took.append(time.perf_counter() - began)
+            # The next worker gets the moment to come up that a person gives it.
+            time.sleep(0.5)
+    finally:
+        code, stopped_s = running.stop()
+    assert code == 0
+    ordered = sorted(took)
+    return {
+        "POST to verdict p50 s": statistics.median(took),
+        "POST to verdict p95 s": ordered[int(0.95 * (len(ordered) - 1))],
+        "SIGTERM to exit s": stopped_s,
+    }
+
+
+def show(where: str, figures: dict[str, float]) -> None:
+    for name, value in figures.items():
+        target = f"   target {TARGETS[name]:g}" if name in TARGETS else ""
+        print(f"{where:<12} {name:<24} {value:10.3f}{target}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--verdicts", type=int, default=40)
+    parser.add_argument("--postgresql", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = f"sqlite:///{folder}/posts.db"
+        migrate(Database(url))
+        show("SQLite", posts(url, folder, options.seconds, options.clients))
+        if options.verdicts:
+            show("SQLite", verdicts(folder, options.verdicts))
+        if options.postgresql:
+            server = PostgreSQL(free_port())
+            try:
+                url = server.new_database()
+                migrate(Database(url))
+                show("PostgreSQL", posts(url, folder, options.seconds, options.clients))
+                if options.verdicts:
+                    show("PostgreSQL", verdicts(folder, options.verdicts, "--database", server.new_database()))
+            finally:
+                server.remove()
+
+
+if __name__ == "__main__":
+    main()
