@@ -45,7 +45,7 @@ for part in $parts; do
     device) step "worker and device" "$python" -m pytest tests/gpu -rA --tb=short --ignore tests/gpu/test_submissions.py \
         --ignore tests/gpu/test_timing_cuda.py --ignore tests/gpu/test_redteam_cuda.py "${report[@]}" ;;
     timing) step "timing" "$python" -m pytest tests/gpu/test_timing_cuda.py -rA --tb=short -s ;;
-    redteam) step "hostile submissions" "$python" -m pytest tests/gpu/test_redteam_cuda.py -rA --tb=short ;;
+    redteam) step "hostile submissions" "$python" -m pytest tests/gpu/test_redteam_cuda.py -rA --tb=short -s ;;
     submissions) step "planted submissions" "$python" -m pytest tests/gpu/test_submissions.py -rA --tb=line -s ;;
     *) echo "no part is called $part" >&2; exit 2 ;;
     esac

@@ -121,7 +121,7 @@ MISTAKES = {
 def test_each_planted_mistake_is_found(home, mistake):
     file, old, new, words = MISTAKES[mistake]
     if "Requirement(" in new:
-        edit(home / "problems" / PROBLEM / file, "Problem, Role", "Problem, Requirement, Role")
+        edit(home / "problems" / PROBLEM / file, "    Problem,\n", "    Problem,\n    Requirement,\n")
     edit(home / "problems" / PROBLEM / file, old, new)
     ended = judge(home, "verify", PROBLEM)
     assert ended.returncode == Exit.NOT_ACCEPTED, ended.stderr

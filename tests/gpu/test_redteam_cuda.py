@@ -11,7 +11,10 @@ ROWS = [row for row in catalogue() if row.cuda and (row.first or row.timed)]
 
 @pytest.fixture(scope="module")
 def outcomes():
-    return {outcome.row.id: outcome for outcome in run_rows(ROWS, "cuda", 1, lambda outcome: None)}
+    def told(outcome):
+        print(f"{outcome.seconds:6.1f} s  {outcome.row.id}: {outcome.verdict} {'; '.join(outcome.faults)}", flush=True)
+
+    return {outcome.row.id: outcome for outcome in run_rows(ROWS, "cuda", 2, told)}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)

@@ -88,7 +88,7 @@ def test_the_last_repeat_has_the_data_its_secret_says():
 
 LOADS = {
     "plain": "v = x[i];",
-    "evict_last": 'asm volatile("ld.global.L2::evict_last.f32 %0, [%1];" : "=f"(v) : "l"(x + i));',
+    "evict_last": 'asm volatile("ld.global.L1::evict_last.f32 %0, [%1];" : "=f"(v) : "l"(x + i));',
     "prefetch": 'asm volatile("prefetch.global.L2::evict_last [%0];" :: "l"(x + i)); v = x[i];',
     "policy": 'unsigned long long p; asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p)); '
     'asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x + i), "l"(p));',
