@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judge.backends.base import BufferLabel, Launch, LaunchOutcome
+from judge.backends.base import BufferLabel, Device, Launch, LaunchOutcome
 from judge.backends.cpu.device import SOURCE_NAME, CpuDevice
 from judge.compiler import Target, compile_unit
 from judge.compiler.cache import DiskCache
@@ -66,14 +66,17 @@ def _headers() -> DiskCache:
     return DiskCache(Path(tempfile.mkdtemp(prefix="corpus-headers-")))
 
 
+CPU_TARGET = PatientTarget("ptx", "compute_90", "debug")
+
+
 @cache
-def image(file: str) -> tuple[bytes, str]:
-    """(PTX, source) of a file of the corpus, compiled as submissions are judged on the CPU."""
+def image(file: str, target: Target = CPU_TARGET) -> tuple[bytes, str]:
+    """(image, source) of a file of the corpus, compiled as submissions are judged: PTX for the CPU, or a cubin."""
     source = (FOLDER / file).read_text(encoding="utf-8")
     digest = hashlib.sha256(source.encode()).hexdigest()
     submission = Submission(file, source, source, (), (), True, (), (), digest)
     unit = TranslationUnit(source + "\n", SOURCE_NAME, (), (), submission, (), ())
-    compilation = compile_unit(unit, PatientTarget("ptx", "compute_90", "debug"), _headers())
+    compilation = compile_unit(unit, target, _headers())
     assert compilation.ok, compilation.log
     return compilation.image, source
 
@@ -86,7 +89,7 @@ def _device(file: str) -> CpuDevice:
     return device
 
 
-def _buffer(device: CpuDevice, name: str, array: np.ndarray) -> int:
+def _buffer(device: Device, name: str, array: np.ndarray) -> int:
     """Watched like an output; reading what is blank in it is a fault."""
     label = BufferLabel(name, array.itemsize, array.shape, "output")
     address = device.allocate(label, max(array.nbytes, 1))
@@ -98,9 +101,14 @@ def _buffer(device: CpuDevice, name: str, array: np.ndarray) -> int:
     return address
 
 
-def execute(file: str, runs: Run | list[Run]) -> list[tuple[list[np.ndarray], LaunchOutcome]]:
-    """Run launches one after another on fresh memory; an array used by several launches is one buffer."""
-    device = _device(file)
+def execute(
+    file: str, runs: Run | list[Run], device: Device | None = None
+) -> list[tuple[list[np.ndarray], LaunchOutcome]]:
+    """Run launches one after another on fresh memory; an array used by several launches is one buffer.
+
+    device: one that has loaded the file; the CPU by default.
+    """
+    device = device or _device(file)
     device.release_all()
     addresses: dict[int, int] = {}
     outcomes = []

@@ -1,0 +1,27 @@
+"""The corpus of kernels on a GPU: where it and NumPy agree, NumPy is a judge of the CPU backend too."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judge.backends.cuda.device import CudaDevice
+from tests.corpus.cases import CASES, Case
+from tests.corpus.harness import PatientTarget, execute, image
+
+
+@cache
+def device() -> CudaDevice:
+    return CudaDevice(0, capture=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_kernel_gives_what_numpy_gives(case: Case):
+    gpu = device()
+    gpu.load(*image(case.file, PatientTarget("cubin", gpu.properties.arch, "optimized")))
+    runs = case.make(np.random.default_rng(7))
+    runs = runs if isinstance(runs, list) else [runs]
+    for run, (outputs, _) in zip(runs, execute(case.file, runs, gpu), strict=True):
+        for position, expected in run.expected.items():
+            found = run.read.get(position, np.asarray)(outputs[position])
+            np.testing.assert_allclose(found, np.asarray(expected).reshape(found.shape), run.rtol, run.atol)
