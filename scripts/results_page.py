@@ -1,6 +1,7 @@
 """Makes docs/results.md from gpu_figures.json: `python scripts/results_page.py JSON [PAGE]`. Figures are never typed.
 
-The file is what scripts/gpu_bench.sh writes; device, driver, clocks and date are in it.
+The file is what scripts/gpu_bench.sh writes; device, driver, clocks and date are in it. Trials of the timing and the
+batch over several GPUs are taken from the files beside it, where they are there.
 """
 
 import json
@@ -18,8 +19,8 @@ taken is in [timing.md](timing.md).
 """
 
 
-def page(body: dict[str, Any]) -> str:
-    """The whole page."""
+def page(body: dict[str, Any], trials: dict[str, list[dict[str, Any]]] | None = None) -> str:
+    """The whole page. trials: rows of repeat, aa, slower, ncu and batch, those that were taken."""
     told = body["environment"]
     gpu = told["gpus"][0] if told["gpus"] else {}
     parts = [HEAD, "| what | measured on |", "|---|---|"]
@@ -42,6 +43,7 @@ def page(body: dict[str, Any]) -> str:
     rates = [row["rates"] for row in timed if row.get("rates")]
     if rates:
         parts += ["", "## What the device did meanwhile", "", *_rates(rates)]
+    parts += _trials(trials or {})
     untimed = [row for row in body["rows"] if "median_us" not in row]
     if untimed:
         parts += ["", "## Not timed", ""]
@@ -83,12 +85,52 @@ def _rates(rates: list[dict[str, float]]) -> list[str]:
     return lines
 
 
+def _trials(trials: dict[str, list[dict[str, Any]]]) -> list[str]:
+    lines: list[str] = []
+    if ncu := [row for row in trials.get("ncu", []) if "ncu_us" in row]:
+        lines += ["", "### Beside ncu's kernel duration", "", "| problem | case | judge us | ncu us | ratio |"]
+        lines += ["|---|---|---:|---:|---:|"]
+        lines += [
+            f"| {row['problem']} | {row['case']} | {row['ours_us']:.2f} | {row['ncu_us']:.2f} | "
+            f"{row['ours_us'] / row['ncu_us']:.3f} |"
+            for row in ncu
+        ]
+    if repeat := trials.get("repeat", []):
+        lines += ["", "### The same kernel again, each time in a fresh worker", ""]
+        lines += ["| problem | tries | lowest us | highest us | within 2% | within the interval |"]
+        lines += ["|---|---:|---:|---:|---:|---:|"]
+        lines += [
+            f"| {row['problem']} | {row['tries']} | {min(row['medians_us']):.2f} | {max(row['medians_us']):.2f} | "
+            f"{row['within_2_percent']} | {row['in_interval']} |"
+            for row in repeat
+        ]
+    said = []
+    if aa := trials.get("aa", []):
+        false = sum(row["answer"] != "no difference" for row in aa)
+        said.append(f"- A kernel against itself: {false} of {len(aa)} comparisons found a difference.")
+    if slower := trials.get("slower", []):
+        found = sum(row["answer"] == row["wanted"] for row in slower)
+        said.append(f"- A kernel against one with 3% more work: found in {found} of {len(slower)} comparisons.")
+    for row in trials.get("batch", []):
+        cards = "1 GPU" if row["gpus"] == 1 else f"{row['gpus']} GPUs"
+        said.append(f"- {row['submissions']} submissions on {cards}: {row['seconds']:.1f} s.")
+    if said:
+        lines += ["", "### Comparisons and batches", "", *said]
+    return ["", "## Can the times be trusted", *lines] if lines else []
+
+
 def main(arguments: list[str]) -> int:
     if not arguments:
         sys.stderr.write("usage: results_page.py gpu_figures.json [PAGE]\n")
         return 2
+    source = Path(arguments[0])
+    beside = {name: source.with_name(f"trial_{name}.json") for name in ("repeat", "aa", "slower", "ncu")}
+    beside["batch"] = source.with_name("gpu_batch.json")
+    trials = {
+        name: json.loads(path.read_text(encoding="utf-8"))["rows"] for name, path in beside.items() if path.exists()
+    }
     target = Path(arguments[1]) if len(arguments) > 1 else PAGE
-    target.write_text(page(json.loads(Path(arguments[0]).read_text(encoding="utf-8"))), encoding="utf-8")
+    target.write_text(page(json.loads(source.read_text(encoding="utf-8")), trials), encoding="utf-8")
     sys.stdout.write(f"wrote {target}\n")
     return 0
 

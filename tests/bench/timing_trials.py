@@ -6,7 +6,8 @@ aa      20 comparisons of a kernel with itself: at most one may find a differenc
 slower  comparisons with a copy that does 3% more: each must find it
 ncu     medians beside ncu's kernel duration (--clock-control none), where ncu is installed
 
-Prints tables; writes timing_trials.json to $OUT where that is set. BUDGET_S: begins no further trial after it.
+Prints tables; writes trial_NAME.json to $OUT where that is set, as far as a trial has come. BUDGET_S: begins no
+further one after it.
 """
 
 import os
@@ -112,6 +113,7 @@ def aa() -> list[dict[str, Any]]:
         # Another comment makes another file, as a learner's copy would be; the code is the same.
         found = against(problem, source, source + b"\n// a copy\n", case, 1)
         rows.append({"problem": problem.id, **found.model_dump(mode="json")})
+        keep("trial_aa", {"rows": rows})
         print(f"A/A {problem.id:<20} {told(found)}")
     false = sum(row["answer"] != "no difference" for row in rows)
     print(f"A/A: {false} of {len(rows)} found a difference that is none; at most 1 in 20 may")
@@ -148,6 +150,7 @@ def slower() -> list[dict[str, Any]]:
         first, second, wanted = (source, slow, "slower") if number % 2 == 0 else (slow, source, "faster")
         found = against(problem, first.encode(), second.encode(), case, 1)
         rows.append({"wanted": wanted, **found.model_dump(mode="json")})
+        keep("trial_slower", {"rows": rows})
         print(f"3%  {wanted:<7} {told(found)}")
     found_all = sum(row["wanted"] == row["answer"] for row in rows)
     print(f"3% slower: found in {found_all} of {len(rows)}")
@@ -195,10 +198,8 @@ TRIALS = {"repeat": repeat, "aa": aa, "slower": slower, "ncu": ncu}
 
 
 def main(names: list[str]) -> int:
-    found: dict[str, Any] = {}
     for name in names or TRIALS:
-        found[name] = TRIALS[name]()
-        keep("timing_trials", found)
+        keep(f"trial_{name}", {"rows": TRIALS[name]()})
     return 0
 
 

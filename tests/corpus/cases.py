@@ -157,7 +157,9 @@ def compact(rng):
     kept = x[x % 3 == 0]
     arguments = [x, np.full(300, -1, i32), np.zeros(1, i32), i32(300)]
     # Blocks run in order, and so do the warps of each.
-    return Run("compact", (3,), (128,), arguments, {1: np.pad(kept, (0, 300 - kept.size), constant_values=-1)})
+    return Run(
+        "compact", (3,), (128,), arguments, {1: np.pad(kept, (0, 300 - kept.size), constant_values=-1)}, ordered=False
+    )
 
 
 # rows ------------------------------------------------------------------------------------------
@@ -632,7 +634,14 @@ def aggregated_append(rng):
     x = rng.integers(-5, 6, 250, dtype=i32)
     kept = x[x > 0]
     arguments = [x, np.zeros(250, i32), np.zeros(1, i32), i32(250)]
-    return Run("aggregated_append", (2,), (128,), arguments, {1: np.pad(kept, (0, 250 - kept.size)), 2: [kept.size]})
+    return Run(
+        "aggregated_append",
+        (2,),
+        (128,),
+        arguments,
+        {1: np.pad(kept, (0, 250 - kept.size)), 2: [kept.size]},
+        ordered=False,
+    )
 
 
 @case("groups.cu")

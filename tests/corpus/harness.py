@@ -28,6 +28,7 @@ class Run:
 
     arguments: arrays are buffers (None where only the shape counts: see `blank`), scalars are passed by value.
     expected: by position of the argument, in any precision. rtol and atol: numpy's.
+    ordered: False where the elements' order follows that of blocks and warps, which the CPU runs one after another.
     printed: text of device printf. read: how to see an output's elements as numbers (bfloat16 comes as uint16).
     """
 
@@ -41,6 +42,7 @@ class Run:
     atol: float = 1e-6
     printed: str = ""
     read: dict[int, Callable[[np.ndarray], np.ndarray]] = field(default_factory=dict)
+    ordered: bool = True
 
 
 Maker = Callable[[np.random.Generator], Run | list[Run]]
