@@ -28,7 +28,10 @@ LAST_FLOPS = 4e9
 """Operations of the reference that the last repeat may cost; more than that is verified in a sample of rows."""
 
 LEAST_ROWS = 256
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = range(256, 1 << 16)
+_FLOPS_AT_ONCE = 1e7
+"""Rows are compared in portions of about so many operations: rows of one element would else cost more to divide."""
+
 MOST_THREADS = 8
 
 Rows = NDArray[np.int64]
@@ -63,7 +66,9 @@ def verify_timed(
     secret = Secret(bytes.fromhex(key))
     total = timed.rows(case)
     last = rows_of_last(problem, case, inputs, total)
-    jobs = [(evidence.last, part, _picked(problem, outputs, total, part)) for part in _split(last)]
+    portion = _rows_at_once(problem.minimum_flops(case, inputs) / max(1, total))
+    parts = [last[first : first + portion] for first in range(0, last.size, portion)]
+    jobs = [(evidence.last, part, _picked(problem, outputs, total, part)) for part in parts]
     jobs += _kept(problem, case, evidence, secret, total)
 
     def one(job: tuple[int, Rows, dict[str, Array]]) -> list[OutputComparison]:
@@ -93,8 +98,9 @@ def rows_of_last(problem: Problem, case: Case, inputs: Mapping[str, Array], tota
     return rows[rows < total]
 
 
-def _split(rows: Rows) -> list[Rows]:
-    return [rows[first : first + _ROWS_AT_ONCE] for first in range(0, rows.size, _ROWS_AT_ONCE)]
+def _rows_at_once(flops_of_row: float) -> int:
+    wanted = int(_FLOPS_AT_ONCE / max(1.0, flops_of_row))
+    return min(max(wanted, _ROWS_AT_ONCE.start), _ROWS_AT_ONCE.stop)
 
 
 def _picked(problem: Problem, outputs: Mapping[str, bytes], total: int, rows: Rows) -> dict[str, Array]:

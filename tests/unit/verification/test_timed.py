@@ -43,6 +43,12 @@ PROBLEM = Problem(
     timed=Timed(("x",), lambda case: ROWS, reference_rows),
 )
 
+
+@pytest.fixture(autouse=True, params=[1e7, 1.0], ids=["one portion", "portions of 256 rows"])
+def _portions(request, monkeypatch):
+    monkeypatch.setattr(module, "_FLOPS_AT_ONCE", request.param)
+
+
 X = np.random.default_rng(3).standard_normal((ROWS, WIDTH)).astype(np.float32)
 
 
