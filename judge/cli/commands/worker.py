@@ -18,7 +18,10 @@ def worker(
     ] = None,
     warm: Annotated[int, typer.Option(min=1, max=16, help="Workers kept warm for each lane.")] = 1,
 ) -> None:
-    """Judge for a service on other machines until Ctrl-C or SIGTERM; what is not finished then is given back."""
+    """Judge for a service on another machine.
+
+    Ctrl-C or SIGTERM ends it; what is not finished then is given back.
+    """
     from judge.dispatch.serving import WorkerOptions, work_for_service
 
     work_for_service(WorkerOptions(database, tuple(queue or ()), cpu_lanes, warm))

@@ -13,7 +13,7 @@ def workers(
     ] = "sqlite:///judge.db",
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """List the workers of a service with their devices, queues and states."""
+    """List the devices that judge for a service, and how they are."""
     import time
 
     from judge.reports.style import style_for
