@@ -1,0 +1,43 @@
+"""Small SVG pictures put together by hand: escaped text, no style of their own, colors by the page's classes."""
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+from judge.reports.style import one_line
+
+
+def tag(name: str, *inside: str, **attributes: str | float | None) -> Markup:
+    """An element. inside: text is escaped, Markup is not. class_ and a_b become class and a-b; None is left out."""
+    shown = Markup(" ").join(
+        Markup('{}="{}"').format(key.rstrip("_").replace("_", "-"), _value(value))
+        for key, value in attributes.items()
+        if value is not None
+    )
+    gap = " " if shown else ""
+    if not inside:
+        return Markup("<{}{}{}/>").format(name, gap, shown)
+    return Markup("<{}{}{}>{}</{}>").format(name, gap, shown, Markup("").join(map(escape, inside)), name)
+
+
+def _value(value: str | float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def text(x: float, y: float, words: str, class_: str = "", anchor: str | None = None) -> Markup:
+    return tag("text", one_line(words), x=float(x), y=float(y), class_=class_ or None, text_anchor=anchor)
+
+
+def picture(width: float, height: float, title: str, parts: Iterable[str], class_: str = "picture") -> Markup:
+    """The whole: scaled to its place, with a title that says what is to be seen."""
+    return tag(
+        "svg",
+        tag("title", one_line(title)),
+        *parts,
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        class_=class_,
+        aria_label=one_line(title),
+        width=float(width),
+        height=float(height),
+    )
