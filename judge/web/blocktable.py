@@ -95,8 +95,15 @@ def _table_of(wanted: _Wanted) -> tuple[list[list[int]], list[int]]:
 
 
 def _touched(told: CaseReport) -> set[int]:
-    """Physical pages that diagnoses name."""
-    return {d.index[0] for d in told.diagnoses if d.buffer in {"k_cache", "v_cache"} and d.index and len(d.index) > 1}
+    """Physical pages that diagnoses name; an index outside of the cache gives a page outside of it, -1 say."""
+    pages = set()
+    parameters = told.parameters
+    elements = int(parameters["PAGE"]) * int(parameters.get("num_kv_heads", 1)) * int(parameters.get("D", 1))
+    for diagnosis in told.diagnoses:
+        if diagnosis.buffer in {"k_cache", "v_cache"} and diagnosis.index:
+            flat = len(diagnosis.index) == 1
+            pages.add(diagnosis.index[0] // elements if flat else diagnosis.index[0])
+    return pages
 
 
 def _failing(told: CaseReport, table: list[list[int]], touched: set[int]) -> int:

@@ -23,7 +23,7 @@ from judge.store.accounts import Caller
 from judge.store.devices import devices, served_queues
 from judge.store.submissions import page, report_of, solved, source_of
 from judge.verification.package import hint_files, opening_comment
-from judge.web.geometry import preview
+from judge.web.geometry import Preview, preview
 from judge.web.markup import has_math, render_markdown
 from judge.web.rendering import go_to, render
 from judge.web.sessions import Author, Fields, Viewer
@@ -77,8 +77,17 @@ def problem(
 
 
 def _page(
-    request: Request, caller: Caller, found: Problem, draft: Draft, *, hints: int = 0, refusal: Refusal | None = None
+    request: Request,
+    caller: Caller,
+    found: Problem,
+    draft: Draft,
+    *,
+    hints: int = 0,
+    refusal: Refusal | None = None,
+    told: Preview | None = None,
+    case: str = "",
 ) -> Response:
+    """told: what the launches in a case come to, where that was asked for."""
     service = service_of(request)
     with service.database.read() as session:
         queues = served_queues(session)
@@ -101,6 +110,8 @@ def _page(
         draft=draft,
         starter=_starter(found).source,
         refusal=refusal,
+        told=told,
+        launch_case=case,
         gpus=sorted(queue.partition(":")[2] for queue in queues if queue.startswith("cuda:")),
         served=bool(queues),
         solved=done,
@@ -174,9 +185,12 @@ def launches(request: Request, caller: Viewer, problem_id: str, fields: Fields) 
     found = find_problem(service_of(request), problem_id)
     named = fields.get("case", "")
     case = next((one for one in found.cases if one.name == named), found.cases[0])
-    told = preview(fields.get("source", "").replace("\r\n", "\n"), found, case)
-    template = "launches.html" if "hx-request" in request.headers else "launches_page.html"
-    return render(request, template, problem=found, case=case, told=told)
+    source = fields.get("source", "").replace("\r\n", "\n")
+    told = preview(source, found, case)
+    if "hx-request" in request.headers:
+        return render(request, "launches.html", told=told)
+    draft = Draft(source, fields.get("name") or f"{found.id}.cu")
+    return _page(request, caller, found, draft, told=told, case=case.name)
 
 
 @router.get("/problems/{problem_id}/solutions")

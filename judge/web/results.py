@@ -97,7 +97,8 @@ def _notes(report: Report, told: CaseReport | None) -> list[Note]:
     grouped: dict[tuple[str, int | None, str], tuple[Diagnosis, list[str]]] = {}
     for case in ordered:
         for diagnosis in diagnoses_to_tell(case):
-            where = diagnosis.message if diagnosis.line is None else ""
+            # Without a line the words differ by the numbers of each case; what mends it tells mistakes apart.
+            where = diagnosis.hint or "" if diagnosis.line is None else ""
             entry = grouped.setdefault((diagnosis.kind, diagnosis.line, where), (diagnosis, []))
             entry[1].append(case.name)
     for place, (diagnosis, names) in enumerate(grouped.values(), start=1):
