@@ -72,7 +72,7 @@ class _Reader:
     def _unary(self) -> int:
         kind, text = self._take()
         if kind == "number":
-            return int(text, 0 if text[:2] in {"0x", "0X"} else 10)
+            return _number(text)
         if text in "+-!~" and kind == "sign":
             value = self._unary()
             return {"+": value, "-": -value, "!": int(not value), "~": ~value}[text]
@@ -128,6 +128,15 @@ class _Reader:
         if short == "cdiv":
             return _divide(values[0] + values[1] - 1, values[1])
         return min(values) if short == "min" else max(values)
+
+
+def _number(text: str) -> int:
+    """Hexadecimal, octal or decimal, as the prefix says."""
+    octal = len(text) > 1 and text.isdecimal() and text[0] == "0"
+    try:
+        return int(text, 8 if octal else 0)
+    except ValueError:
+        raise Unknown(f"{text} is no number") from None
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

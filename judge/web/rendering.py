@@ -39,11 +39,12 @@ def _environment() -> Environment:
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters |= {
-        "inert": inert,
+        "as_sent": Markup.escape,
         "one_line": one_line,
         "number": show_number,
         "parameters": show_parameters,
@@ -55,6 +56,11 @@ def _environment() -> Environment:
     }
     made.globals |= {"Verdict": Verdict, "version": judge.__version__, "icons": _ICONS}
     return made
+
+
+def _harmless(value: Any) -> Any:
+    """Whatever a template shows, with nothing in it that reorders or hides; `as_sent` is for what a form sends back."""
+    return inert(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 _ICONS = {

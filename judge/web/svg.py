@@ -17,27 +17,31 @@ def tag(name: str, *inside: str, **attributes: str | float | None) -> Markup:
     gap = " " if shown else ""
     if not inside:
         return Markup("<{}{}{}/>").format(name, gap, shown)
-    return Markup("<{}{}{}>{}</{}>").format(name, gap, shown, Markup("").join(map(escape, inside)), name)
+    return Markup("<{}{}{}>{}</{}>").format(name, gap, shown, Markup("").join(map(_content, inside)), name)
+
+
+def _content(part: str) -> str:
+    return part if isinstance(part, Markup) else escape(one_line(part))
 
 
 def _value(value: str | float) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else one_line(str(value))
 
 
 def text(x: float, y: float, words: str, class_: str = "", anchor: str | None = None) -> Markup:
-    return tag("text", one_line(words), x=float(x), y=float(y), class_=class_ or None, text_anchor=anchor)
+    return tag("text", words, x=float(x), y=float(y), class_=class_ or None, text_anchor=anchor)
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str], class_: str = "picture") -> Markup:
     """The whole: scaled to its place, with a title that says what is to be seen."""
     return tag(
         "svg",
-        tag("title", one_line(title)),
+        tag("title", title),
         *parts,
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         class_=class_,
-        aria_label=one_line(title),
+        aria_label=title,
         width=float(width),
         height=float(height),
     )
