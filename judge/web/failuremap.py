@@ -54,7 +54,7 @@ def draw_map(found: FailureMap) -> DrawnMap:
     width, height = max(LEFT + columns * CELL + 10, 240), TOP + rows * CELL + 8
     return DrawnMap(
         found.output,
-        svg.picture(width, height, title, parts, "picture map"),
+        svg.picture(width, height, title, parts, "picture map", "group"),
         [_row(found, cell) for cell in found.cells],
         found.row_axis,
         found.column_axis,

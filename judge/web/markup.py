@@ -37,6 +37,8 @@ def render_markdown(text: str) -> Markup:
     body = re.sub(r"\A# .*\n", "", text)
     html = nh3.clean(_reader().render(body), tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener noreferrer")
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
+    # A column without a name is no header to a screen reader.
+    html = html.replace("<th></th>", "<td></td>")
     return Markup(html.replace("<pre>", '<pre tabindex="0">'))
 
 

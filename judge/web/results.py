@@ -9,10 +9,11 @@ from judge.reports.style import inert
 from judge.verdict import Verdict
 from judge.verification.telling import diagnoses_to_tell, hint_for, told_case
 
-AROUND = 6
+AROUND = 5
 """Source lines shown before and after one with a note, where the source is too long to be shown whole."""
 
-WHOLE_LINES = 400
+WHOLE_LINES = 48
+MOST_LINES = 3000
 MAX_NOTES = 60
 _OTHER_LINE = re.compile(r"\bat line (\d+)\b")
 
@@ -64,6 +65,11 @@ class Result:
     @property
     def passed(self) -> int:
         return len(self.report.cases) - len(self.failed)
+
+    @property
+    def excerpt(self) -> bool:
+        """Whether lines are left out."""
+        return self.left_out > 0 or any(line.gap for line in self.lines)
 
     @property
     def sentence(self) -> str:
@@ -154,8 +160,10 @@ def _lines(source: str, notes: Iterable[Note]) -> tuple[list[Line], int]:
         for other in note.others:
             referred.setdefault(other, []).append(note)
     wanted = set(range(1, len(texts) + 1))
-    if len(texts) > WHOLE_LINES:
-        marked = [*at, *referred] or [1]
+    marked = [*at, *referred]
+    if not marked:
+        wanted = set(range(1, min(len(texts), MOST_LINES) + 1))
+    elif len(texts) > WHOLE_LINES:
         wanted = {n for m in marked for n in range(m - AROUND, m + AROUND + 1)} & wanted
     shown: list[Line] = []
     last = 0

@@ -32,14 +32,16 @@ def text(x: float, y: float, words: str, class_: str = "", anchor: str | None = 
     return tag("text", words, x=float(x), y=float(y), class_=class_ or None, text_anchor=anchor)
 
 
-def picture(width: float, height: float, title: str, parts: Iterable[str], class_: str = "picture") -> Markup:
-    """The whole: scaled to its place, with a title that says what is to be seen."""
+def picture(
+    width: float, height: float, title: str, parts: Iterable[str], class_: str = "picture", role: str = "img"
+) -> Markup:
+    """The whole: scaled to its place, with a title that says what is to be seen. role: group where it has links."""
     return tag(
         "svg",
         tag("title", title),
         *parts,
         viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
+        role=role,
         class_=class_,
         aria_label=title,
         width=float(width),

@@ -116,8 +116,8 @@ def test_a_long_source_is_shown_around_its_remarks():
     fault = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="", line=700)
     report = make_report(Verdict.UNDEFINED_BEHAVIOR, cases=(make_case(Verdict.UNDEFINED_BEHAVIOR, diagnoses=(fault,)),))
     result = make_result(report, "x\n" * 1000)
-    assert [line.number for line in result.lines] == list(range(694, 707))
-    assert (result.lines[0].gap, result.left_out) == (693, 294)
+    assert [line.number for line in result.lines] == list(range(695, 706))
+    assert (result.lines[0].gap, result.left_out) == (694, 295)
 
 
 def test_the_same_fault_in_many_cases_is_told_once():

@@ -14,6 +14,7 @@ import { Draft, remember, remembered } from "./drafts.js";
 
 const SAVE_MS = 400;
 const PREVIEW_MS = 700;
+const LEAVE_MS = 8000;
 
 const colors = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier, tags.processingInstruction], color: "var(--code-word)" },
@@ -81,11 +82,12 @@ export function startEditor(form) {
       extensions: [
         EditorView.cspNonce.of(form.dataset.nonce),
         vimKeys.of([]),
-        Prec.highest(keymap.of([{ key: "Mod-Enter", run: submit }, { key: "Mod-s", run: () => (keep(), true) }])),
+        // The editor's own two seconds are short for a slow hand.
+        Prec.highest(keymap.of([{ key: "Escape", run: (it) => (it.setTabFocusMode(LEAVE_MS), false) }, { key: "Mod-Enter", run: submit }, { key: "Mod-s", run: () => (keep(), true) }])),
         lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(),
         indentOnInput(), indentUnit.of("  "), bracketMatching(), closeBrackets(), autocompletion(),
         highlightActiveLine(), highlightSelectionMatches(), lintGutter(), cpp(), syntaxHighlighting(colors), cuda, look,
-        EditorView.contentAttributes.of({ "aria-labelledby": "source-label", "aria-describedby": "source-help" }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-labelledby": "source-label", "aria-describedby": "source-help" }),
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap,
           ...lintKeymap, indentWithTab]),
         EditorView.updateListener.of((update) => { if (update.docChanged) changed(); }),
