@@ -45,6 +45,7 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
+from judge.verification.failuremap import without_map
 from judge.verification.requirements import baseline_names
 from judge.verification.telling import failed_cases, hint_for, told_case
 from judge.worker.incidents import record_incident
@@ -288,7 +289,7 @@ class _Judging:
             return self._accepted()
         told = told_case(self.cases, verdict)
         assert told is not None
-        self.cases = [case if case is told else _without_map(case) for case in self.cases]
+        self.cases = [case if case is told else without_map(case) for case in self.cases]
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
         message += failed_cases(self.cases)
         return self.report(verdict, message, hint=hint_for(told, verdict), replay=told.replay)
@@ -360,13 +361,6 @@ class _Judging:
             )
             for line in self.submission.launches
         )
-
-
-def _without_map(case: CaseReport) -> CaseReport:
-    """A report shows one map; forty of them would be most of it."""
-    if case.error is None or case.error.map is None:
-        return case
-    return case.model_copy(update={"error": case.error.model_copy(update={"map": None})})
 
 
 def _all_accepted(reports: Iterable[CaseReport]) -> bool:

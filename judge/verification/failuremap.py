@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.records import FailureCell, FailureMap
+from judge.records import CaseReport, FailureCell, FailureMap
 
 MAX_ROWS, MAX_COLUMNS = 16, 32
 
@@ -66,6 +66,13 @@ def map_failures(
         column_step=column_step,
         cells=tuple(cells),
     )
+
+
+def without_map(case: CaseReport) -> CaseReport:
+    """The case for a report that explains another one: forty maps would be most of it."""
+    if case.error is None or case.error.map is None:
+        return case
+    return case.model_copy(update={"error": case.error.model_copy(update={"map": None})})
 
 
 def _step(size: int, most: int) -> int:
