@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FINGERPRINT := $(firstword $(shell cat requirements/lock.txt pyproject.toml | sha256sum))
 STAMP := $(VENV)/.installed-$(FINGERPRINT)
-CLIENT := judge/web/client
+CLIENT := web
 BUNDLE := judge/web/dist/manifest.json
 MODEL := problems/flash-forward/submissions/accepted/plain.cu
 

@@ -142,7 +142,9 @@ class ErrorSummary(Record):
     total: int = 0
     first: Mismatch | None = None
     pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
-    map: FailureMap | None = Field(default=None, description="Only of the case that the report explains.")
+    map: FailureMap | None = Field(
+        default=None, description="Only of the case that the report explains, and of the one with the largest map."
+    )
 
 
 class AccessPattern(Record):

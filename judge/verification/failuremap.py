@@ -68,8 +68,19 @@ def map_failures(
     )
 
 
-def without_map(case: CaseReport) -> CaseReport:
-    """The case for a report that explains another one: forty maps would be most of it."""
+def only_telling_maps(cases: Sequence[CaseReport], told: CaseReport) -> list[CaseReport]:
+    """The cases with two maps at most, since forty would be most of a report: of the explained case, which is small,
+    and of the one with the most parts, where a pattern shows."""
+    widest = max(cases, key=_parts)
+    return [case if case is told or case is widest else _without_map(case) for case in cases]
+
+
+def _parts(case: CaseReport) -> int:
+    found = case.error.map if case.error else None
+    return 0 if found is None else -(-found.rows // found.row_step) * -(-found.columns // found.column_step)
+
+
+def _without_map(case: CaseReport) -> CaseReport:
     if case.error is None or case.error.map is None:
         return case
     return case.model_copy(update={"error": case.error.model_copy(update={"map": None})})

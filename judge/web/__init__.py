@@ -1,7 +1,7 @@
 """The pages: HTML over the same store as the API, made on the server and complete without JavaScript.
 
     routes (problems, submissions, comparing, boards, tokens) -> views (results, figures) -> templates
-    client/ -> esbuild -> dist/        what JavaScript adds; `make web` builds it, nothing needs it
+    web/ of the checkout -> esbuild -> dist/    what JavaScript adds; `make web` builds it, nothing needs it
 
 Only the process of the API imports this package.
 """

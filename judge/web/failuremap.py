@@ -34,7 +34,8 @@ class DrawnMap:
     column_axis: str
 
 
-def draw_map(found: FailureMap) -> DrawnMap:
+def draw_map(found: FailureMap, number: int = 0) -> DrawnMap:
+    """number: of the map in its page, for the names of its rows."""
     rows, columns = -(-found.rows // found.row_step), -(-found.columns // found.column_step)
     parts: list[str] = [
         svg.tag("rect", x=LEFT, y=TOP, width=columns * CELL, height=rows * CELL, class_="map-right"),
@@ -46,7 +47,7 @@ def draw_map(found: FailureMap) -> DrawnMap:
         for row in range(0, rows, every)
         if found.row_axis
     ]
-    parts += [_cell(found, cell) for cell in found.cells]
+    parts += [_cell(found, cell, number) for cell in found.cells]
     title = (
         f"Failure map of {found.output}: {found.row_axis or 'one row'} down, {found.column_axis} across; "
         f"{len(found.cells)} of {rows * columns} cells hold wrong elements. The table below has the values."
@@ -55,13 +56,13 @@ def draw_map(found: FailureMap) -> DrawnMap:
     return DrawnMap(
         found.output,
         svg.picture(width, height, title, parts, "picture map", "group"),
-        [_row(found, cell) for cell in found.cells],
+        [_row(found, cell, number) for cell in found.cells],
         found.row_axis,
         found.column_axis,
     )
 
 
-def _cell(found: FailureMap, cell: FailureCell) -> Markup:
+def _cell(found: FailureMap, cell: FailureCell, number: int) -> Markup:
     level = max(1, -(-LEVELS * cell.wrong // cell.total))
     words = f"{place(found, cell)}: {cell.wrong} of {cell.total} wrong; {element(found, cell)} got "
     words += f"{show_number(cell.got)}, want {show_number(cell.want)}"
@@ -75,16 +76,16 @@ def _cell(found: FailureMap, cell: FailureCell) -> Markup:
         class_=f"map-wrong-{level}",
     )
     # The table has a row for each cell, so that the keyboard needs no way through the picture.
-    return svg.tag("a", shape, href=f"#{cell_id(cell)}", tabindex="-1", aria_hidden="true")
+    return svg.tag("a", shape, href=f"#{cell_id(cell, number)}", tabindex="-1", aria_hidden="true")
 
 
-def cell_id(cell: FailureCell) -> str:
-    return f"cell-{cell.row}-{cell.column}"
+def cell_id(cell: FailureCell, number: int) -> str:
+    return f"cell-{number}-{cell.row}-{cell.column}"
 
 
-def _row(found: FailureMap, cell: FailureCell) -> MapRow:
+def _row(found: FailureMap, cell: FailureCell, number: int) -> MapRow:
     return MapRow(
-        cell_id(cell),
+        cell_id(cell, number),
         place(found, cell),
         f"{cell.wrong} of {cell.total}",
         element(found, cell),

@@ -12,7 +12,7 @@ from judge.api.models import SubmissionAnswer, Visibility, as_report
 from judge.api.present import present
 from judge.api.service import Service, service_of
 from judge.api.waiting import OVER
-from judge.records import Report
+from judge.records import CaseReport, Report
 from judge.store import submissions
 from judge.store.accounts import Caller
 from judge.store.models import Event
@@ -20,7 +20,7 @@ from judge.verdict import Verdict
 from judge.web import tables
 from judge.web.blocktable import draw_block_table
 from judge.web.bundle import make_bundle
-from judge.web.failuremap import draw_map
+from judge.web.failuremap import DrawnMap, draw_map
 from judge.web.rendering import go_to, render
 from judge.web.results import Result, make_result
 from judge.web.roofline import draw_bandwidth, draw_roofline
@@ -97,7 +97,7 @@ def _with_source(request: Request, template: str, shown: Shown, caller: Caller) 
         submission=shown.answer,
         result=found,
         problem=problem,
-        map=draw_map(told.error.map) if told and told.error and told.error.map else None,
+        maps=_maps(found) if found else (),
         table=table,
         roofline=draw_roofline(found.report) if found else None,
         bandwidth=draw_bandwidth(found.report) if found else None,
@@ -105,6 +105,13 @@ def _with_source(request: Request, template: str, shown: Shown, caller: Caller) 
     )
     response.headers.update(_NO_INDEX if shown.answer.visibility != "public" else {})
     return response
+
+
+def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap]]:
+    """The maps of the report, that of the explained case first."""
+    ordered = sorted(found.report.cases, key=lambda case: case is not found.told)
+    mapped = [(case, case.error.map) for case in ordered if case.error and case.error.map]
+    return [(case, draw_map(one, place)) for place, (case, one) in enumerate(mapped)]
 
 
 def _look(service: Service, caller: Caller, submission_id: str) -> Shown:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from judge.records import Report
 from judge.reports.style import one_line
-from judge.verdict import Verdict
-from judge.verification.telling import told_case
 from judge.web.failuremap import element, place
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
@@ -49,12 +47,14 @@ def counters_csv(report: Report) -> str:
 
 
 def map_csv(report: Report) -> str:
-    """The failure map of the explained case; only the head where there is none."""
-    told = None if report.verdict is Verdict.ACCEPTED else told_case(report.cases, report.verdict)
-    found = told.error.map if told and told.error else None
-    cells = found.cells if found else ()
-    rows = [(place(found, c), c.wrong, c.total, element(found, c), c.got, c.want) for c in cells] if found else []
-    return _csv(("where", "wrong", "elements", "worst", "got", "want"), rows)
+    """The failure maps; only the head where there is none."""
+    rows = [
+        (case.name, place(case.error.map, c), c.wrong, c.total, element(case.error.map, c), c.got, c.want)
+        for case in report.cases
+        if case.error and case.error.map
+        for c in case.error.map.cells
+    ]
+    return _csv(("case", "where", "wrong", "elements", "worst", "got", "want"), rows)
 
 
 def times_csv(report: Report) -> str:

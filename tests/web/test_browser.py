@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from judge.web.assets import BUILT, FOLDER
+from judge.web.assets import BUILT
 from tests.service.running import ENDLESS, RIGHT, ROOT, start_serve, until
 from tests.web.site import wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-AXE = FOLDER / "client/node_modules/axe-core/axe.min.js"
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PROBLEM = "/problems/splitk-merge"
 JUDGED_MS = 60_000
@@ -124,7 +124,7 @@ def test_the_whole_way_from_a_wrong_kernel_to_an_accepted_one(open_page):
     assert page.locator("#told").inner_text() == "wrong answer"
     assert page.evaluate("document.activeElement.id") == "verdict"
     page.locator(".map a").first.click()
-    page.wait_for_selector("#map-table[open] tr:target")
+    page.wait_for_selector(".map-table[open] tr:target")
     page.get_by_role("link", name="Edit and submit again").click()
     editor = page.locator(".cm-content")
     editor.get_by_text("const float w = 1.f;").wait_for()

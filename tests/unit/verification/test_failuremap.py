@@ -5,7 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from judge.verification.failuremap import MAX_COLUMNS, MAX_ROWS, map_failures
+from judge.records import ErrorSummary
+from judge.verdict import Verdict
+from judge.verification.failuremap import MAX_COLUMNS, MAX_ROWS, map_failures, only_telling_maps
+from tests.unit.reports.samples import make_case
 
 
 def mapped(got, want, axes):
@@ -49,3 +52,15 @@ def test_a_large_output_keeps_to_the_size_of_a_report():
 
 def test_a_right_output_has_no_map():
     assert mapped(np.zeros((2, 2)), np.zeros((2, 2)), ("R", "T")) is None
+
+
+def test_a_report_keeps_the_map_of_its_explained_case_and_the_widest():
+    def case(name, columns):
+        got = np.ones((2, columns))
+        error = ErrorSummary(mismatches=1, map=mapped(got, np.zeros_like(got), ("BH", "N")))
+        return make_case(Verdict.WRONG_ANSWER, name=name, error=error)
+
+    cases = [case("small", 3), case("told", 5), case("wide", 900), case("other", 7)]
+    kept = only_telling_maps([*cases, make_case()], cases[1])
+    assert [one.name for one in kept if one.error.map] == ["told", "wide"]
+    assert [one.name for one in kept] == ["small", "told", "wide", "other", "book"]

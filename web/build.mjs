@@ -1,11 +1,11 @@
-// Bundles what JavaScript adds to the pages into ../dist, each file named by its content, with a list of the names.
+// Bundles what JavaScript adds to the pages into judge/web/dist, each file named by its content, with a list of the names.
 import { build } from "esbuild";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const target = path.join(here, "..", "dist");
+const target = path.join(here, "..", "judge", "web", "dist");
 const fresh = `${target}.new`;
 
 // Every browser that runs the script takes woff2; the older formats would triple the size of the wheel.
