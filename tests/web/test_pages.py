@@ -93,7 +93,7 @@ def test_a_file_can_be_sent_instead(site):
 def test_what_is_refused_comes_back_with_the_reason_and_the_text(site, fields, told):
     page = "/problems/splitk-merge"
     answer = site.post(f"{page}/submissions", page, **({"source": "keep me", "backend": "cpu"} | fields))
-    assert answer.status_code == 422
+    assert answer.status_code in {409, 422}
     assert told in answer.text
     assert fields.get("source", "keep me")[:1000].rstrip("\0b") in answer.text
 

@@ -56,7 +56,7 @@ def test_a_roofline_puts_a_dot_where_the_figures_say():
 
 
 def test_a_refused_time_and_one_without_work_are_no_dots():
-    cases = (timed("odd", 1.0, 10, refused="faster than memory"), timed("unknown", 1.0, None))
+    cases = (timed("odd", 1.0, 10, refused="faster than memory"), timed("unknown", 1.0, 0))
     assert draw_roofline(make_report(cases=cases)) is None
     assert draw_bandwidth(make_report(cases=cases)) is None
 

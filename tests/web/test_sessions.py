@@ -61,14 +61,14 @@ FORMS = ["/problems/splitk-merge/submissions", "/tokens", "/theme", "/logout", "
 
 
 @pytest.mark.parametrize("path", FORMS)
-@pytest.mark.parametrize("key", [None, "", "00" * 32, "zz", "0" * 63])
-def test_a_form_without_the_key_of_its_session_does_nothing(site, path, key):
+def test_a_form_without_the_key_of_its_session_does_nothing(site, path):
     submission = site.submit()
     before = site.get("/submissions").text.count("/submissions/")
-    data = {"source": "x", "theme": "dark", "visibility": "public"} | ({} if key is None else {"form_key": key})
-    answer = site.client.post(path.format(submission), data=data, follow_redirects=False)
-    assert answer.status_code == 403
-    assert answer.json()["code"] == "cross_site"
+    for key in (None, "", "00" * 32, "zz", "0" * 63):
+        data = {"source": "x", "theme": "dark", "visibility": "public"} | ({} if key is None else {"form_key": key})
+        answer = site.client.post(path.format(submission), data=data, follow_redirects=False)
+        assert answer.status_code == 403
+        assert answer.json()["code"] == "cross_site"
     assert site.get("/submissions").text.count("/submissions/") == before
 
 
