@@ -1,5 +1,6 @@
-"""The failure map as a picture with a table twin: a cell for every part of the output, darker the more is wrong."""
+"""The failure map as a picture with a table twin: a cell for every part of the output, darker the larger its error."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from judge.verification.numbers import show_number
 from judge.web import svg
 
 CELL, LEFT, TOP = 20, 74, 26
-LEVELS = 4
+SHARES = (1 / 100, 1 / 10, 1 / 3)
+"""Where a darker color begins, as shares of the largest error in the map."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ def draw_map(found: FailureMap, number: int = 0) -> DrawnMap:
     rows, columns = -(-found.rows // found.row_step), -(-found.columns // found.column_step)
     parts: list[str] = [
         svg.tag("rect", x=LEFT, y=TOP, width=columns * CELL, height=rows * CELL, class_="map-right"),
+        svg.text(LEFT - 6, 14, found.row_axis, anchor="end"),
         svg.text(LEFT, 14, _axis(found.column_axis, found.columns, found.column_step)),
     ]
     every = max(1, rows // 8)
@@ -47,7 +50,10 @@ def draw_map(found: FailureMap, number: int = 0) -> DrawnMap:
         for row in range(0, rows, every)
         if found.row_axis
     ]
-    parts += [_cell(found, cell, number) for cell in found.cells]
+    errors = [_error(cell) for cell in found.cells]
+    most = max((error for error in errors if math.isfinite(error)), default=0.0)
+    for cell, error in zip(found.cells, errors, strict=True):
+        parts.append(_cell(found, cell, number, 1 + sum(error >= share * most for share in SHARES)))
     title = (
         f"Failure map of {found.output}: {found.row_axis or 'one row'} down, {found.column_axis} across; "
         f"{len(found.cells)} of {rows * columns} cells hold wrong elements. The table below has the values."
@@ -62,8 +68,14 @@ def draw_map(found: FailureMap, number: int = 0) -> DrawnMap:
     )
 
 
-def _cell(found: FailureMap, cell: FailureCell, number: int) -> Markup:
-    level = max(1, -(-LEVELS * cell.wrong // cell.total))
+def _error(cell: FailureCell) -> float:
+    """Of the worst element; infinite where it is no number."""
+    if isinstance(cell.got, str) or isinstance(cell.want, str):
+        return math.inf
+    return abs(cell.got - cell.want)
+
+
+def _cell(found: FailureMap, cell: FailureCell, number: int, level: int) -> Markup:
     words = f"{place(found, cell)}: {cell.wrong} of {cell.total} wrong; {element(found, cell)} got "
     words += f"{show_number(cell.got)}, want {show_number(cell.want)}"
     shape = svg.tag(

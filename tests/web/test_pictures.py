@@ -163,3 +163,11 @@ def test_a_statement_brings_no_markup_of_its_own(text):
     assert {name for name, _ in tags} <= {"p", "span", "a"}
     assert all("javascript:" not in rest for _, rest in tags)
     assert all("onload=" not in re.sub(r'"[^"]*"', "", rest) for _, rest in tags)
+
+
+def test_a_cell_is_darker_the_larger_its_error_and_darkest_without_a_number():
+    want = np.zeros((1, 4))
+    got = np.array([[100.0, 12.0, 0.5, np.nan]])
+    drawn = draw_map(map_failures("O", ("BH", "N"), got, want, got != want))
+    shown = [cell.get("class") for link in elements(drawn.picture, "a") for cell in link]
+    assert shown == ["map-wrong-4", "map-wrong-3", "map-wrong-1", "map-wrong-4"]
