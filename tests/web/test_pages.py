@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from judge.records import Report
+from judge.records import BackendReport, ProblemReference, Report
 from judge.verdict import Verdict
 from tests.unit.reports.samples import compile_error_report, make_report, timed_report, wrong_report
 
@@ -228,3 +228,21 @@ def test_no_page_may_run_or_load_what_is_not_ours(site):
         assert all(re.search(r'src="/static/', tag) for tag in re.findall(r"<script[^>]*>", answer.text))
         outside = re.findall(r'(?:src|href|action)="(?!/|#|\?)([^"]*)"', answer.text)
         assert outside == []
+
+
+def test_a_leaderboard_has_public_times_and_the_badge_follows(site):
+    problem = "gqa-decode"
+    report = timed_report()
+    case = report.cases[1].model_copy(update={"name": "bench-64x4096"})
+    gpu = BackendReport(kind="cuda", device="NVIDIA H200", arch="sm_90", isolation="isolated")
+    version = ProblemReference(id=problem, version=site.service.problems[problem].version)
+    changes = {"cases": (case,), "backends": (gpu,), "problem": version}
+    hidden = site.plant(site.submit(problem=problem), report.model_copy(update=changes))
+    page = f"/leaderboards/{problem}?device=NVIDIA+H200&case=bench-64x4096"
+    assert hidden not in site.get(page).text
+    site.post(f"/submissions/{hidden}/visibility", visibility="public")
+    text = site.get(page).text
+    assert f'href="/submissions/{hidden}"' in text
+    assert "812.40 us" in text
+    assert 'alt="gqa-decode: accepted"' in text
+    assert "accepted" in site.get(f"/api/v1/badge/{problem}/local.svg").text
