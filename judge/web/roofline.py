@@ -14,7 +14,7 @@ from judge.records import CaseReport, Rates, Report, Timing
 from judge.web import svg
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 44
+LEFT, RIGHT, TOP, BOTTOM = 64, 30, 16, 44
 ROW, BAR_LEFT, BAR_WIDTH = 28, 190, 380
 
 
@@ -115,9 +115,9 @@ def _roof(x: _Scale, y: _Scale, rates: Rates) -> list[Markup]:
     return [
         svg.tag("polyline", points=shown, class_="roof"),
         svg.text(x.at(ridge) + 6, y.at(peak) - 6, f"{peak:,.0f} GFLOP/s", "small"),
-        svg.text(x.at(math.sqrt(first * ridge)) + 12, y.at(rates.read_gbs * math.sqrt(first * ridge)) + 14,
-                 f"{rates.read_gbs:,.0f} GB/s", "small"),
-    ]  # fmt: skip
+        # Under the foot of the slope: dots lie higher up.
+        svg.text(x.at(first) + 14, y.at(rates.read_gbs * first) + 12, f"{rates.read_gbs:,.0f} GB/s", "small"),
+    ]
 
 
 def draw_bandwidth(report: Report) -> Markup | None:
