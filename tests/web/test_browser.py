@@ -155,6 +155,16 @@ def test_a_draft_outlives_the_page_and_a_reset_can_be_undone(open_page):
     page.locator(".cm-content").get_by_text("my own draft").wait_for()
 
 
+def test_a_source_that_is_brought_back_does_not_cost_the_draft(open_page, judged):
+    page = open_page(PROBLEM)
+    write(page, "// work in progress\n")
+    page.get_by_text("kept in this browser", exact=True).wait_for()
+    page.goto(f"{PROBLEM}?submission={judged['accepted'].rpartition('/')[2]}")
+    page.locator(".cm-content").get_by_text("weights").first.wait_for()
+    page.get_by_role("button", name="Bring back my draft").click()
+    page.locator(".cm-content").get_by_text("work in progress").wait_for()
+
+
 def test_launches_are_previewed_while_typing(open_page):
     page = open_page("/problems/flash-forward")
     write(page, "// @launch f<<<dim3((N + 31) / 32, BH), 96>>>(Q)\n")

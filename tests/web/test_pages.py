@@ -246,3 +246,22 @@ def test_a_leaderboard_has_public_times_and_the_badge_follows(site):
     assert "812.40 us" in text
     assert 'alt="gqa-decode: accepted"' in text
     assert "accepted" in site.get(f"/api/v1/badge/{problem}/local.svg").text
+
+
+def test_the_stream_of_a_page_goes_on_where_it_was_cut(site):
+    submission = site.plant(site.submit(), wrong_report())
+    base = f"/submissions/{submission}/events"
+
+    def numbers(path, **headers):
+        return [
+            int(number) for number in re.findall(r"^id: (\d+)$", site.get(path, headers=headers).text, re.MULTILINE)
+        ]
+
+    whole = numbers(base)
+    assert whole == list(range(1, whole[-1] + 1))
+    assert numbers(f"{base}?after=2") == whole[2:]
+    # What a browser sends when it comes back counts more than the address it came with.
+    assert numbers(f"{base}?after=1", **{"Last-Event-ID": "3"}) == whole[3:]
+    assert site.get(f"{base}?after={whole[-1]}").status_code == 204
+    after = re.search(r'data-after="(\d+)"', site.get(f"/submissions/{submission}").text)[1]
+    assert int(after) == whole[-1]

@@ -30,4 +30,11 @@ export class Draft {
   save(text) {
     return remember(this.name, text);
   }
+
+  // What another text takes the place of; gives it back, or null where there is nothing to lose.
+  setAside(text) {
+    const draft = this.load();
+    if (draft !== null && draft !== text) remember(`${this.name}:before`, draft);
+    return remembered(`${this.name}:before`);
+  }
 }

@@ -112,9 +112,23 @@ export function startEditor(form) {
     view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
   }
 
+  function replace(text) {
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "input.replace" });
+  }
+
+  // A page that brings a source of its own must not cost the draft that was here.
+  const bringBack = document.getElementById("bring-back");
+  const before = stored === null ? draft.setAside(field.value) : null;
+  bringBack.hidden = before === null || before === field.value || before === starter;
+  bringBack.addEventListener("click", () => {
+    replace(before);
+    bringBack.hidden = true;
+    view.focus();
+  });
+
   const undoReset = document.getElementById("undo-reset");
   document.getElementById("reset").addEventListener("click", () => {
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: starter }, userEvent: "input.reset" });
+    replace(starter);
     undoReset.hidden = false;
     undoReset.focus();
   });
