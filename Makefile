@@ -10,9 +10,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 FINGERPRINT := $(firstword $(shell cat requirements/lock.txt pyproject.toml | sha256sum))
 STAMP := $(VENV)/.installed-$(FINGERPRINT)
+CLIENT := web
+BUNDLE := judge/web/dist/manifest.json
 MODEL := problems/flash-forward/submissions/accepted/plain.cu
 
-.PHONY: help setup judge test lint check verify schema lock clean
+.PHONY: help setup web judge test lint check verify schema lock clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -27,6 +29,16 @@ $(STAMP): | requirements/lock.txt
 	rm -f $(VENV)/.installed-*
 	touch $@
 
+web: ## Build the scripts of the pages; needs Node.js 18 or newer
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(BUNDLE); \
+	else echo "npm is not installed: the pages of judge serve will do without JavaScript." \
+		"Install Node.js 18 or newer and run make web."; fi
+
+# Packages run no scripts of theirs: nothing here needs one.
+$(BUNDLE): $(CLIENT)/package-lock.json $(CLIENT)/build.mjs $(wildcard $(CLIENT)/src/*.js)
+	cd $(CLIENT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd $(CLIENT) && node build.mjs
+
 judge: setup ## Set up and judge a model solution of flash-forward
 	$(BIN)/python practice/judge.py test $(MODEL)
 
@@ -36,7 +48,7 @@ lint: setup ## Format, style, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: setup ## Every test but no linters
+check: setup web ## Every test but no linters
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not gpu"
 	if $(BIN)/python -c "import sys; from judge.gpu import gpu_present; sys.exit(not gpu_present())"; then \
 		$(BIN)/pytest -m gpu; fi
@@ -50,5 +62,6 @@ lock: setup ## Compute requirements/lock.txt anew from pyproject.toml
 	scripts/make-lock $(BIN)/python
 
 clean: ## Remove the environment and everything that was generated
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist \
+		judge/web/dist $(CLIENT)/node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -45,6 +45,7 @@ from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
 from judge.verdict import Verdict
+from judge.verification.failuremap import only_telling_maps
 from judge.verification.requirements import baseline_names
 from judge.verification.telling import failed_cases, hint_for, told_case
 from judge.worker.incidents import record_incident
@@ -288,6 +289,7 @@ class _Judging:
             return self._accepted()
         told = told_case(self.cases, verdict)
         assert told is not None
+        self.cases = only_telling_maps(self.cases, told)
         message = f"case {told.name}: {told.message}" if told.message else f"case {told.name}"
         message += failed_cases(self.cases)
         return self.report(verdict, message, hint=hint_for(told, verdict), replay=told.replay)

@@ -104,6 +104,31 @@ class Mismatch(Record):
     want: float | str
 
 
+class FailureCell(Record):
+    """A part of an output that holds wrong elements, with the worst of them."""
+
+    row: int = Field(description="Rows row * row_step and on.")
+    column: int
+    wrong: int
+    total: int
+    index: tuple[int, ...] = Field(description="Of the worst element, in the output's own shape.")
+    got: float | str = Field(description="A number, or 'nan', 'inf', '-inf'.")
+    want: float | str
+
+
+class FailureMap(Record):
+    """Where an output is wrong: its first axis down, its second across, further ones inside the cells."""
+
+    output: str
+    row_axis: str = Field(description="Name of the axis; empty where the output has only one.")
+    column_axis: str
+    rows: int
+    columns: int
+    row_step: int = Field(description="Indices of the axis in one cell.")
+    column_step: int
+    cells: tuple[FailureCell, ...] = Field(description="Those with something wrong.")
+
+
 class ErrorSummary(Record):
     """How far the outputs are from the float64 reference."""
 
@@ -117,6 +142,9 @@ class ErrorSummary(Record):
     total: int = 0
     first: Mismatch | None = None
     pattern: str | None = Field(default=None, description="Where the mismatches lie, in words.")
+    map: FailureMap | None = Field(
+        default=None, description="Only of the case that the report explains, and of the one with the largest map."
+    )
 
 
 class AccessPattern(Record):

@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import anyio.to_thread
@@ -36,12 +37,20 @@ DESCRIPTION = (
 _log = structlog.get_logger()
 
 
-def create_app(service: Service, pages: Sequence[APIRouter] = ()) -> Guard:
-    """The ASGI application. pages: routers with HTML, put at the root; without one the root leads to the reference."""
+@dataclass(frozen=True)
+class Pages:
+    """What is shown to people. routers: put at the root. refused: the page for an error, in answer to a browser."""
+
+    routers: Sequence[APIRouter] = ()
+    refused: Callable[[Request, Refusal], Response] | None = None
+
+
+def create_app(service: Service, pages: Pages = Pages()) -> Guard:
+    """The ASGI application. Without pages the root leads to the reference."""
     return Guard(create_routes(service, pages), service.settings)
 
 
-def create_routes(service: Service, pages: Sequence[APIRouter] = ()) -> FastAPI:
+def create_routes(service: Service, pages: Pages = Pages()) -> FastAPI:
     """As create_app(), without the guard around it."""
     app = FastAPI(
         title="Kernel judge",
@@ -55,12 +64,13 @@ def create_routes(service: Service, pages: Sequence[APIRouter] = ()) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.service = service
+    app.state.pages = pages
     for router in (submissions.router, catalogue.router):
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
-    for router in pages:
+    for router in pages.routers:
         app.include_router(router, include_in_schema=False)
-    if not pages:
+    if not pages.routers:
         app.add_api_route("/", _to_reference, include_in_schema=False)
     app.add_api_route(f"{PREFIX}/docs", _reference, include_in_schema=False)
     app.add_exception_handler(Refusal, _refused)
@@ -102,13 +112,20 @@ def _reference(request: Request) -> Response:
     return HTMLResponse(page, headers={"Content-Security-Policy": POLICY})
 
 
-def respond(refusal: Refusal) -> Response:
+def respond(request: Request, refusal: Refusal) -> Response:
+    """problem+json; a page for a browser that asked for one outside of the API."""
+    refused = request.app.state.pages.refused
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+    if refused is not None and wants_page:
+        page = refused(request, refusal)
+        assert isinstance(page, Response)
+        return page
     return Response(refusal.body(), refusal.status, refusal.headers, MEDIA_TYPE)
 
 
-def _refused(_request: Request, error: Exception) -> Response:
+def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return respond(error)
+    return respond(request, error)
 
 
 def _refused_by_routing(request: Request, error: Exception) -> Response:
@@ -117,9 +134,9 @@ def _refused_by_routing(request: Request, error: Exception) -> Response:
         # Routing names only the methods of the first route that has the path.
         allowed = ", ".join(sorted(_methods(request.app.openapi()["paths"], request.url.path)))
         told = f"It takes {allowed or 'GET'}."
-        return respond(Refusal("method_not_allowed", told, headers={"Allow": allowed or "GET"}))
+        return respond(request, Refusal("method_not_allowed", told, headers={"Allow": allowed or "GET"}))
     detail = error.detail if isinstance(error.detail, str) else ""
-    return respond(refusal_of_status(error.status_code, detail, error.headers))
+    return respond(request, refusal_of_status(error.status_code, detail, error.headers))
 
 
 def _methods(paths: dict[str, dict[str, Any]], path: str) -> set[str]:
@@ -138,14 +155,15 @@ def _invalid(request: Request, error: Exception) -> Response:
     found = error.errors()
     if found and found[0]["loc"][:1] == ("body",):
         if kind != "application/json":
-            return respond(Refusal("wrong_content_type", "Send it with Content-Type: application/json."))
+            return respond(request, Refusal("wrong_content_type", "Send it with Content-Type: application/json."))
         if found[0]["type"] == "json_invalid":
             place = f"at character {found[0]['loc'][-1]}" if len(found[0]["loc"]) > 1 else "somewhere"
-            return respond(Refusal("bad_request", f"The body is no JSON: wrong {place}."))
+            return respond(request, Refusal("bad_request", f"The body is no JSON: wrong {place}."))
         if any(one["type"] == SOURCE_TOO_LARGE for one in found):
-            return respond(Refusal("too_large", "A source has at most 256 KiB.", errors=[("/source", "too long")]))
+            told = Refusal("too_large", "A source has at most 256 KiB.", errors=[("/source", "too long")])
+            return respond(request, told)
     errors = [(_pointer(one["loc"]), str(one["msg"]).removeprefix("Value error, ")) for one in found[:20]]
-    return respond(Refusal("invalid", "; ".join(f"{where}: {what}" for where, what in errors), errors=errors))
+    return respond(request, Refusal("invalid", "; ".join(f"{where}: {what}" for where, what in errors), errors=errors))
 
 
 def _pointer(place: Sequence[str | int]) -> str:
@@ -155,19 +173,19 @@ def _pointer(place: Sequence[str | int]) -> str:
     return "/" + "/".join(escaped) if where == "body" else "/".join(rest)
 
 
-def _store_away(_request: Request, error: Exception) -> Response:
+def _store_away(request: Request, error: Exception) -> Response:
     if isinstance(error, StoreFull):
-        return respond(
-            Refusal("store_full", "Nothing was stored. The operator must make room.", headers={"Retry-After": "60"})
-        )
-    return respond(Refusal("store_unavailable", "Nothing was stored. Try again.", headers={"Retry-After": "5"}))
+        told = "Nothing was stored. The operator must make room."
+        return respond(request, Refusal("store_full", told, headers={"Retry-After": "60"}))
+    told = "Nothing was stored. Try again."
+    return respond(request, Refusal("store_unavailable", told, headers={"Retry-After": "5"}))
 
 
 def _failed(request: Request, error: Exception) -> Response:
     """A fault of ours: the caller gets an id, the details stay on the machine."""
     incident = record_incident(f"{request.method} {request.url.path}", "".join(traceback.format_exception(error)))
     _log.error("a route failed", incident=incident, kind=type(error).__name__, path=request.url.path)
-    return respond(Refusal("internal", "Tell the operator the incident's id.", incident=incident))
+    return respond(request, Refusal("internal", "Tell the operator the incident's id.", incident=incident))
 
 
 def openapi_text(service: Service) -> str:

@@ -16,6 +16,7 @@ from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, read_settings
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
 from judge.store.database import Database
+from judge.web import pages
 
 GRACE_S = 1
 
@@ -53,7 +54,7 @@ def main() -> None:
     limits = {"header_limit_s": settings.header_limit_s, "send_limit_s": settings.send_limit_s}
     protocol = type("Protocol", (PatientProtocol,), limits)
     config = uvicorn.Config(
-        create_app(service),
+        create_app(service, pages()),
         http=protocol,
         log_config=None,
         access_log=False,

@@ -61,7 +61,7 @@ async def create(
     service = service_of(request)
     body = hashlib.sha256(await request.body()).hexdigest()
     key = None if idempotency_key is None else (idempotency_key, body)
-    answer, fresh = await run_in_threadpool(_create, service, caller, new, key)
+    answer, fresh = await run_in_threadpool(accept, service, caller, new, key)
     response.headers["Location"] = answer.links.self
     response.headers["Retry-After"] = "1"
     if not fresh:
@@ -69,9 +69,13 @@ async def create(
     return answer
 
 
-def _create(
+def accept(
     service: Service, caller: Caller, new: NewSubmission, key: tuple[str, str] | None
 ) -> tuple[SubmissionAnswer, bool]:
+    """Store it; False beside it when the key stood for the same request before. Raises Refusal.
+
+    key: an Idempotency-Key and the SHA-256 of what was sent with it.
+    """
     problem = service.problems.get(new.problem)
     if problem is None:
         told = unknown_problem_message(new.problem, service.problems)

@@ -75,9 +75,10 @@ def create_token(
     return text, token
 
 
-def list_tokens(session: Session) -> Sequence[tuple[Token, str]]:
-    """Every token with the name of its user, in the order they were made."""
-    rows = session.execute(select(Token, User.name).join(User, User.id == Token.user_id).order_by(Token.created_at))
+def list_tokens(session: Session, user_id: str | None = None) -> Sequence[tuple[Token, str]]:
+    """Every token with the name of its user, in the order they were made; only those of a user where one is named."""
+    query = select(Token, User.name).join(User, User.id == Token.user_id).order_by(Token.created_at)
+    rows = session.execute(query if user_id is None else query.where(Token.user_id == user_id))
     return [(token, name) for token, name in rows]
 
 

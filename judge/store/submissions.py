@@ -149,6 +149,19 @@ def find(session: Session, submission_id: str) -> tuple[Submission, str] | None:
     return None if row is None else (row[0], row[1])
 
 
+def set_visibility(session: Session, submission: Submission, visibility: str) -> None:
+    """private, unlisted or public, from now on."""
+    submission.visibility = visibility
+
+
+def solved(session: Session, user_id: str) -> set[str]:
+    """Problems that a user has an accepted submission to."""
+    query = select(Submission.problem_id).where(
+        Submission.user_id == user_id, Submission.verdict == "accepted", Submission.cases == "all"
+    )
+    return set(session.scalars(query.distinct()))
+
+
 def source_of(session: Session, submission: Submission) -> bytes:
     return session.get_one(Source, submission.source_sha256).data
 

@@ -18,6 +18,7 @@ from judge.backends.base import POISON_BYTE
 from judge.problem import Array, Arrays, Buffer, Case, Problem, Tolerance
 from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch
 from judge.verdict import Verdict
+from judge.verification.failuremap import map_failures
 from judge.verification.mutants import explain_by_mutant
 from judge.verification.numbers import show_number
 from judge.verification.patterns import describe_pattern
@@ -201,6 +202,9 @@ def _summary(compared: list[OutputComparison], naive: Arrays) -> ErrorSummary:
         total=int(sum(c.wrong.size for c in compared)),
         first=None if first is None else _first_mismatch(first),
         pattern=None if first is None else describe_pattern(first.wrong, first.buffer.shape),
+        map=None
+        if first is None
+        else map_failures(first.buffer.name, first.buffer.shape, first.got, first.want, first.wrong),
     )
 
 

@@ -1,0 +1,224 @@
+"""Routes of submissions: history, a result while it comes and after, its files, and what its author may do with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from judge.api import submissions as api
+from judge.api.errors import Refusal
+from judge.api.models import SubmissionAnswer, Visibility, as_report
+from judge.api.present import present
+from judge.api.service import Service, service_of
+from judge.api.waiting import OVER
+from judge.records import CaseReport, Report
+from judge.store import submissions
+from judge.store.accounts import Caller
+from judge.store.models import Event
+from judge.verdict import Verdict
+from judge.web import tables
+from judge.web.blocktable import draw_block_table
+from judge.web.bundle import make_bundle
+from judge.web.failuremap import DrawnMap, draw_map
+from judge.web.rendering import go_to, render
+from judge.web.results import Result, make_result
+from judge.web.roofline import draw_bandwidth, draw_roofline
+from judge.web.sessions import Author, Fields, Viewer
+
+router = APIRouter(prefix="/submissions")
+
+MAX_EVENTS = 1000
+_NO_INDEX = {"X-Robots-Tag": "noindex"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A submission as its page knows it. result: once it is over and has a report."""
+
+    answer: SubmissionAnswer
+    source: str
+    events: Sequence[Event]
+    result: Result | None
+    own: bool
+
+    @property
+    def over(self) -> bool:
+        return self.answer.state in OVER
+
+
+@router.get("")
+def history(
+    request: Request,
+    response: Response,
+    caller: Viewer,
+    problem: Annotated[str, Query(max_length=64)] = "",
+    verdict: Annotated[str, Query(max_length=20)] = "",
+    public: bool = False,
+    cursor: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    """One's own submissions from the newest on, or the public ones of everybody."""
+    chosen = Verdict(verdict) if verdict in set(Verdict) else None
+    listed = api.list_submissions(request, response, caller, problem or None, None, chosen, public, cursor, 25)
+    return render(
+        request,
+        "history.html",
+        page=listed,
+        problems=service_of(request).problems,
+        chosen={"problem": problem, "verdict": verdict, "public": public},
+    )
+
+
+@router.get("/{submission_id}")
+def result(request: Request, caller: Viewer, submission_id: str) -> Response:
+    """A submission: while it waits and runs what has happened, then what came of it."""
+    shown = _look(service_of(request), caller, submission_id)
+    return _with_source(request, "submission.html", shown, caller)
+
+
+@router.get("/{submission_id}/live")
+def live(request: Request, caller: Viewer, submission_id: str) -> Response:
+    """The part of that page that changes."""
+    return _with_source(request, "live.html", _look(service_of(request), caller, submission_id), caller)
+
+
+def _with_source(request: Request, template: str, shown: Shown, caller: Caller) -> Response:
+    service = service_of(request)
+    found = shown.result
+    told = found.told if found else None
+    problem = service.problems.get(shown.answer.problem.id)
+    table = None
+    if problem is not None and found is not None and told is not None:
+        table = draw_block_table(problem, told, found.report.seed)
+    response = render(
+        request,
+        template,
+        shown=shown,
+        submission=shown.answer,
+        result=found,
+        problem=problem,
+        maps=_maps(found) if found else (),
+        table=table,
+        roofline=draw_roofline(found.report) if found else None,
+        bandwidth=draw_bandwidth(found.report) if found else None,
+        may_submit=caller.may("submit"),
+    )
+    response.headers.update(_NO_INDEX if shown.answer.visibility != "public" else {})
+    return response
+
+
+def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap]]:
+    """The maps of the report, that of the explained case first."""
+    ordered = sorted(found.report.cases, key=lambda case: case is not found.told)
+    mapped = [(case, case.error.map) for case in ordered if case.error and case.error.map]
+    return [(case, draw_map(one, place)) for place, (case, one) in enumerate(mapped)]
+
+
+def _look(service: Service, caller: Caller, submission_id: str) -> Shown:
+    """Raises Refusal when it is not the caller's to see."""
+    api.visible(service, caller, submission_id)
+    with service.database.read() as session:
+        row = submissions.find(session, submission_id)
+        if row is None:
+            raise Refusal("no_such_submission", "It was deleted a moment ago.")
+        stored, name = row
+        events = submissions.events_after(session, stored.id, max(0, stored.events - MAX_EVENTS), MAX_EVENTS)
+        text = submissions.report_of(session, stored)
+        source = submissions.source_of(session, stored).decode("utf-8", "replace")
+        answer = present(session, stored, name)
+    report = None if text is None or answer.state not in OVER else as_report(text)
+    made = None if report is None else make_result(report, source)
+    attempt = stored.attempt
+    since = [event for event in events if event.attempt == attempt or event.kind in {"queued", "requeued"}]
+    return Shown(answer, source, since, made, stored.user_id == caller.user_id or caller.may("admin"))
+
+
+@router.get("/{submission_id}/events")
+async def events(
+    request: Request,
+    caller: Viewer,
+    submission_id: str,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+    after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+) -> Response:
+    """The API's event stream, for a browser that has the cookie and cannot send a token."""
+    return await api.events(request, caller, submission_id, last_event_id, after)
+
+
+@router.post("/{submission_id}/cancel")
+def cancel(request: Request, caller: Author, submission_id: str, fields: Fields) -> Response:
+    """Stop judging it."""
+    api.cancel(request, caller, submission_id)
+    return go_to(f"/submissions/{submission_id}")
+
+
+@router.post("/{submission_id}/rejudge")
+def rejudge(request: Request, response: Response, caller: Author, submission_id: str, fields: Fields) -> Response:
+    """Judge it once more."""
+    api.rejudge(request, response, caller, submission_id)
+    return go_to(f"/submissions/{submission_id}")
+
+
+@router.post("/{submission_id}/visibility")
+def visibility(request: Request, caller: Author, submission_id: str, fields: Fields) -> Response:
+    """Who may see it from now on."""
+    wanted = fields.get("visibility", "")
+    if wanted not in Visibility.__args__:  # type: ignore[attr-defined]
+        raise Refusal("invalid", "A submission is private, unlisted or public.")
+    service = service_of(request)
+    stored, _ = api.visible(service, caller, submission_id)
+    if stored.user_id != caller.user_id and not caller.may("admin"):
+        raise Refusal("no_such_submission", "Only its author changes who may see it.")
+    with service.database.write() as session:
+        row = submissions.find(session, submission_id)
+        if row is not None:
+            submissions.set_visibility(session, row[0], wanted)
+    return go_to(f"/submissions/{submission_id}#share")
+
+
+def _stored(request: Request, caller: Caller, submission_id: str) -> tuple[Shown, Report]:
+    shown = _look(service_of(request), caller, submission_id)
+    if shown.result is None:
+        raise Refusal("no_report", f"It is {shown.answer.state}.")
+    return shown, shown.result.report
+
+
+def _download(data: str | bytes, kind: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=kind, headers=headers)
+
+
+@router.get("/{submission_id}/source.cu")
+def source(request: Request, caller: Viewer, submission_id: str) -> Response:
+    """The source as it was sent, as plain text."""
+    return api.source(request, caller, submission_id)
+
+
+@router.get("/{submission_id}/replay.zip")
+def replay(request: Request, caller: Viewer, submission_id: str) -> Response:
+    """All that is needed to judge it again elsewhere with the same numbers."""
+    shown, report = _stored(request, caller, submission_id)
+    return _download(make_bundle(shown.source, report), "application/zip", f"replay-{submission_id[:12]}.zip")
+
+
+_TABLES = {
+    "cases": tables.cases_csv,
+    "counters": tables.counters_csv,
+    "map": tables.map_csv,
+    "times": tables.times_csv,
+}
+
+
+@router.get("/{submission_id}/{name}.csv")
+def table(request: Request, caller: Viewer, submission_id: str, name: str) -> Response:
+    """A table of the page as CSV: cases, counters, map or times."""
+    if name not in _TABLES:
+        raise Refusal("not_found", f"Tables are: {', '.join(_TABLES)}.")
+    _, report = _stored(request, caller, submission_id)
+    return _download(_TABLES[name](report), "text/csv; charset=utf-8", f"{name}-{submission_id[:12]}.csv")
+
+
+@router.get("/{submission_id}/report.{form}")
+def report(request: Request, caller: Viewer, submission_id: str, form: str) -> Response:
+    """The report as the API gives it, for a browser that has the cookie."""
+    return api.report(request, caller, submission_id, form, None, None)

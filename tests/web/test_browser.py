@@ -1,0 +1,295 @@
+"""The pages in a real Chromium on a real `judge serve` with the CPU backend: with and without JavaScript."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from judge.web.assets import BUILT
+from tests.service.running import ENDLESS, RIGHT, ROOT, start_serve, until
+from tests.web.site import wait_until
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+PROBLEM = "/problems/splitk-merge"
+JUDGED_MS = 60_000
+AVERAGED = (ROOT / "problems/splitk-merge/submissions/wrong_answer/plain_average.cu").read_text()
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"),
+    pytest.mark.skipif(
+        not (BUILT / "manifest.json").is_file() or not AXE.is_file(),
+        reason="the scripts of the pages are not built: make web, which needs Node.js 18 or newer",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    running = start_serve(tmp_path_factory.mktemp("served"))
+    until(lambda: running.client.get("/readyz").json()["parts"]["devices"] == "ok", 60)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser, served):
+    """Opens pages; at the end no page may have complained, asked elsewhere, or failed to load."""
+    contexts, complaints = [], []
+
+    def _complaint(said):
+        # Chromium itself wants to keep the look of text that typing replaces, and our policy forbids it that style.
+        known = said.text.startswith("Applying inline style") and said.location["lineNumber"] == 0
+        return [] if known or said.type not in {"error", "warning"} else [f"{said.text} {said.location}"]
+
+    def _foreign(url):
+        return [] if url.startswith((f"http://127.0.0.1:{served.port}/", "data:")) else [f"asked for {url}"]
+
+    def opened(path="/", **settings):
+        context = browser.new_context(
+            base_url=f"http://127.0.0.1:{served.port}", **({"viewport": {"width": 1280, "height": 900}} | settings)
+        )
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.extend(_complaint(said)))
+        page.on("request", lambda request: complaints.extend(_foreign(request.url)))
+        page.goto(path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def judged(served):
+    """Submissions that are over, by name: their addresses."""
+    sources = {
+        "accepted": ("splitk-merge", RIGHT),
+        "wrong": ("splitk-merge", AVERAGED),
+        "table": ("paged-decode", _planted("paged-decode/submissions/undefined_behavior/padding_taken_for_a_page.cu")),
+        "broken": ("splitk-merge", RIGHT.replace("float sum", "flaot sum")),
+    }
+    ids = {}
+    for name, (problem, source) in sources.items():
+        body = {"problem": problem, "source": source, "backend": "cpu", "cases": "sample", "name": f"{name}.cu"}
+        ids[name] = served.client.post("/api/v1/submissions", json=body).json()["id"]
+    for one in ids.values():
+        wait_until(lambda one=one: served.client.get(f"/api/v1/submissions/{one}?wait=30").json()["state"] == "done")
+    return {name: f"/submissions/{one}" for name, one in ids.items()}
+
+
+def _planted(name):
+    return (ROOT / "problems" / name).read_text()
+
+
+def write(page, source):
+    """Replace what is in the editor, as typing does."""
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(source)
+
+
+def verdict(page):
+    page.wait_for_selector("#state[data-state=done]", timeout=JUDGED_MS)
+    return page.locator("#verdict").inner_text().strip().lstrip("✓✗! ").lower()
+
+
+def test_the_whole_way_from_a_wrong_kernel_to_an_accepted_one(open_page):
+    page = open_page("/")
+    page.get_by_role("link", name="Split-K merge").click()
+    page.get_by_role("link", name=re.compile("Show hint 1")).click()
+    page.wait_for_selector(".hint")
+    assert page.locator(".hint").count() == 1
+    write(page, RIGHT.replace("expf(m[s] - top) * l[s]", "1.f"))
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/submissions/*")
+    assert verdict(page) == "wrong answer"
+    assert "Your output is the plain average of the segments" in page.locator("main").inner_text()
+    assert page.locator("#told").inner_text() == "wrong answer"
+    assert page.evaluate("document.activeElement.id") == "verdict"
+    page.locator(".map a").first.click()
+    page.wait_for_selector(".map-table[open] tr:target")
+    page.get_by_role("link", name="Edit and submit again").click()
+    editor = page.locator(".cm-content")
+    editor.get_by_text("const float w = 1.f;").wait_for()
+    write(page, RIGHT)
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url("**/submissions/*")
+    assert verdict(page) == "accepted"
+    page.goto("/")
+    assert "solved" in page.locator("li", has_text="Split-K merge").inner_text()
+
+
+def test_a_compile_error_is_marked_at_its_line_in_the_editor(open_page, judged):
+    page = open_page(judged["broken"])
+    page.get_by_role("link", name="Edit and submit again").click()
+    page.wait_for_selector(".cm-lint-marker-error")
+    assert page.locator(".cm-lintRange-error").first.inner_text().startswith("flaot")
+
+
+def test_a_draft_outlives_the_page_and_a_reset_can_be_undone(open_page):
+    page = open_page(PROBLEM)
+    write(page, "// my own draft\n")
+    page.get_by_text("kept in this browser", exact=True).wait_for()
+    page.reload()
+    page.locator(".cm-content").get_by_text("my own draft").wait_for()
+    page.get_by_role("button", name="Reset to the starter").click()
+    page.locator(".cm-content").get_by_text("my own draft").wait_for(state="detached")
+    page.get_by_role("button", name="Undo the reset").click()
+    page.locator(".cm-content").get_by_text("my own draft").wait_for()
+
+
+def test_a_source_that_is_brought_back_does_not_cost_the_draft(open_page, judged):
+    page = open_page(PROBLEM)
+    write(page, "// work in progress\n")
+    page.get_by_text("kept in this browser", exact=True).wait_for()
+    page.goto(f"{PROBLEM}?submission={judged['accepted'].rpartition('/')[2]}")
+    page.locator(".cm-content").get_by_text("weights").first.wait_for()
+    page.get_by_role("button", name="Bring back my draft").click()
+    page.locator(".cm-content").get_by_text("work in progress").wait_for()
+
+
+def test_launches_are_previewed_while_typing(open_page):
+    page = open_page("/problems/flash-forward")
+    write(page, "// @launch f<<<dim3((N + 31) / 32, BH), 96>>>(Q)\n")
+    page.select_option("#launch-case", "book")
+    page.get_by_text("32 × 8 × 1 = 256 blocks").wait_for()
+    page.get_by_text("96 threads, 3 warps").wait_for()
+
+
+def test_vim_keys_can_be_switched_on_and_are_remembered(open_page):
+    page = open_page(PROBLEM)
+    page.get_by_label("vim keys").check()
+    page.wait_for_selector(".cm-vim-panel, .cm-fat-cursor", state="attached")
+    page.reload()
+    page.wait_for_selector(".cm-vim-panel, .cm-fat-cursor", state="attached")
+
+
+def test_everything_is_done_by_keyboard_alone(open_page):
+    page = open_page(PROBLEM)
+    page.wait_for_selector(".cm-content")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('cm-content')"):
+            break
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(RIGHT)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert not page.evaluate("document.activeElement.classList.contains('cm-content')")
+    for _ in range(20):
+        if page.evaluate("document.activeElement.id") == "submit":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/submissions/*")
+    assert verdict(page) == "accepted"
+    assert page.evaluate("document.activeElement.id") == "verdict"
+
+
+def test_a_running_submission_is_watched_cancelled_and_stays(open_page):
+    page = open_page(PROBLEM)
+    write(page, ENDLESS)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/submissions/*")
+    page.get_by_text("taken by").wait_for(timeout=JUDGED_MS)
+    address = page.url
+    page.close()
+    again = open_page(address)
+    again.get_by_text("taken by").wait_for()
+    again.get_by_role("button", name="Cancel").click()
+    again.get_by_text("Judging was stopped before it finished").wait_for()
+
+
+def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_page):
+    page = open_page("/", java_script_enabled=False, viewport={"width": 360, "height": 740})
+    page.get_by_role("link", name="Split-K merge").click()
+    page.get_by_label("Source (one .cu file)").fill(RIGHT)
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_text("1 × 1 × 1 = 1 blocks").wait_for()
+    assert page.get_by_label("Source (one .cu file)").input_value() == RIGHT
+    page.get_by_text("Options").click()
+    page.get_by_label("Cases").select_option("sample")
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url("**/submissions/*")
+    # The page asks again by itself.
+    page.get_by_role("heading", name="accepted").wait_for(timeout=JUDGED_MS)
+    page.get_by_role("button", name="dark").click()
+    page.wait_for_selector("html[data-theme=dark]")
+
+
+def paths(judged):
+    return ["/", PROBLEM, "/problems/paged-decode?hints=1", f"{PROBLEM}/solutions?reveal=true", *judged.values(),
+            "/submissions", f"/compare?a={judged['wrong'][13:]}&b={judged['accepted'][13:]}", "/leaderboards",
+            "/leaderboards/gqa-decode", "/api", "/tokens", "/login", "/nowhere"]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_scrolls_nothing_sideways(browser, served, judged, scheme):
+    context = browser.new_context(
+        base_url=f"http://127.0.0.1:{served.port}", color_scheme=scheme, viewport={"width": 1280, "height": 900}
+    )
+    page = context.new_page()
+    found = {}
+    for path in paths(judged):
+        page.goto(path)
+        if "/problems/" in path and "solutions" not in path:
+            page.wait_for_selector(".cm-content")
+            page.wait_for_selector(".math.set")
+            page.get_by_text("blocks", exact=False).first.wait_for()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        violations = page.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")
+        page.set_viewport_size({"width": 360, "height": 740})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        if violations or wide > 360:
+            found[path] = (violations, wide)
+    context.close()
+    assert found == {}
+
+
+def test_pages_are_light(open_page):
+    def weight(path, then=None):
+        page = open_page("about:blank")
+        sizes = {}
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        names = {}
+        session.on("Network.responseReceived", lambda e: names.__setitem__(e["requestId"], e["response"]["url"]))
+        session.on(
+            "Network.loadingFinished",
+            lambda e: sizes.__setitem__(names.get(e["requestId"], e["requestId"]), e["encodedDataLength"]),
+        )
+        page.goto(path)
+        if then:
+            then(page)
+        page.wait_for_load_state("networkidle")
+        return {Path(url.split("?")[0]).name: size for url, size in sizes.items()}
+
+    def editing(page):
+        page.wait_for_selector(".cm-content")
+        page.wait_for_selector(".math.set")
+
+    first = weight("/")
+    assert sum(first.values()) < 60_000, first
+    whole = weight(PROBLEM, editing)
+    editor = sum(size for name, size in whole.items() if name.startswith(("editor-", "part-")))
+    assert 0 < editor < 250_000, whole
+    assert sum(whole.values()) < 400_000, whole
+    print(f"first page {sum(first.values())}, editor {editor}, problem page {sum(whole.values())} bytes on the wire")

@@ -1,0 +1,173 @@
+"""Pictures say what their tables say, to the eye and to a screen reader."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from judge.examples import case_generator
+from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch, Rates, Timing
+from judge.verdict import Verdict
+from judge.verification.failuremap import map_failures
+from judge.web.blocktable import draw_block_table
+from judge.web.failuremap import draw_map
+from judge.web.markup import has_math, render_markdown
+from judge.web.results import make_result
+from judge.web.roofline import draw_bandwidth, draw_roofline
+from tests.unit.reports.samples import make_case, make_report
+
+RATES = Rates(read_gbs=4000.0, copy_gbs=3500.0, f32_tflops=50.0, f16_tflops=700.0, overhead_us=2.0, samples=9)
+
+
+def elements(picture, tag, class_=None):
+    root = ElementTree.fromstring(str(picture))
+    return [one for one in root.iter(tag) if class_ is None or one.get("class") == class_]
+
+
+def timed(name, median_us, flops, bytes_=4_000_000_000, gbs=None, **changes):
+    values = {"median_us": median_us, "p10_us": median_us, "p90_us": median_us, "samples": 50, "rel_ci95": 0.01}
+    timing = Timing(**values, cold=True, rates=RATES, minimum_bytes=bytes_, minimum_flops=flops, **changes)
+    return make_case(name=name, group="bench", backend="cuda", timing=timing, bandwidth_gbs=gbs)
+
+
+def test_a_map_has_a_picture_cell_and_a_table_row_for_every_wrong_part():
+    want = np.zeros((3, 70, 4))
+    got = want.copy()
+    got[2, 64:] = 1.0
+    drawn = draw_map(map_failures("O", ("BH", "N", "D"), got, want, got != want))
+    links = [link.get("href") for link in elements(drawn.picture, "a")]
+    assert links == [f"#{row.id}" for row in drawn.rows]
+    assert [row.where for row in drawn.rows] == ["BH 2, N 64 to 67", "BH 2, N 68 to 69"]
+    assert "2 of 54 cells hold wrong elements" in drawn.picture
+
+
+def test_a_roofline_puts_a_dot_where_the_figures_say():
+    report = make_report(cases=(timed("memory", 2000.0, 400_000_000), timed("compute", 2000.0, 40_000_000_000_000)))
+    picture = draw_roofline(report)
+    dots = elements(picture, "circle")
+    titles = [dot.find("title").text for dot in dots]
+    assert titles[0] == "memory: 200 GFLOP/s at 0.1 operations a byte"
+    assert float(dots[0].get("cx")) < float(dots[1].get("cx"))
+    assert float(dots[0].get("cy")) > float(dots[1].get("cy"))
+    (roof,) = elements(picture, "polyline")
+    heights = [float(point.split(",")[1]) for point in roof.get("points").split()]
+    assert heights[0] > heights[1] == heights[2]
+
+
+def test_a_refused_time_and_one_without_work_are_no_dots():
+    cases = (timed("odd", 1.0, 10, refused="faster than memory"), timed("unknown", 1.0, 0))
+    assert draw_roofline(make_report(cases=cases)) is None
+    assert draw_bandwidth(make_report(cases=cases)) is None
+
+
+def test_bars_are_as_long_as_their_bandwidth():
+    picture = draw_bandwidth(make_report(cases=(timed("a", 1.0, 1, gbs=1000.0), timed("b", 1.0, 1, gbs=3000.0))))
+    widths = [float(bar.get("width")) for bar in elements(picture, "rect", "bar")]
+    assert widths[1] == pytest.approx(3 * widths[0], rel=1e-4)
+
+
+def told(problem, name, **changes):
+    case = problem.case(name)
+    return make_case(Verdict.WRONG_ANSWER, name=name, parameters=dict(case.parameters), **changes)
+
+
+def test_a_block_table_is_that_of_the_sequence_that_failed(problems):
+    problem = problems["paged-decode"]
+    case = next(c for c in problem.cases if int(c.parameters["num_seqs"]) > 2 and c.name != "book")
+    made = problem.generate(case, case_generator(case, 7))
+    first = Mismatch(output="out", index=(2, 0, 0), got=0.0, want=1.0)
+    drawn = draw_block_table(problem, told(problem, case.name, error=ErrorSummary(mismatches=1, first=first)), 7)
+    assert drawn.sequence == 2
+    assert [row.physical for row in drawn.rows] == made["block_table"][2].tolist()
+    assert drawn.context == int(made["context_lens"][2])
+    unused = [row for row in drawn.rows if row.physical == -1]
+    assert all(row.tokens == "" and "do not read" in row.remark for row in unused)
+    numbers = [text.text for text in elements(drawn.picture, "text", "page-number")]
+    assert numbers == [str(row.physical) for row in drawn.rows]
+
+
+def test_the_page_that_a_fault_touched_is_marked(problems):
+    problem = problems["paged-decode"]
+    fault = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="", buffer="k_cache", index=(-2048,))
+    drawn = draw_block_table(problem, told(problem, "context-16", diagnoses=(fault,), error=None), 7)
+    assert [row.physical for row in drawn.rows if "touched" in row.remark] == [-1]
+
+
+def test_other_problems_have_no_block_table(problems):
+    assert draw_block_table(problems["flash-forward"], told(problems["flash-forward"], "book"), 7) is None
+
+
+def test_both_sides_of_a_race_stand_at_their_lines():
+    race = Diagnosis(
+        kind=DiagnosisKind.RACE,
+        message="Thread (1, 0, 0) reads s[0], which thread (0, 0, 0) wrote at line 2; no barrier lies between.",
+        line=4,
+        thread=(1, 0, 0),
+    )
+    report = make_report(Verdict.UNDEFINED_BEHAVIOR, cases=(make_case(Verdict.UNDEFINED_BEHAVIOR, diagnoses=(race,)),))
+    lines = make_result(report, "a\nb\nc\nd\n").lines
+    assert [(line.number, len(line.notes), len(line.referred)) for line in lines] == [
+        (1, 0, 0), (2, 0, 1), (3, 0, 0), (4, 1, 0),
+    ]  # fmt: skip
+
+
+def test_a_long_source_is_shown_around_its_remarks():
+    fault = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="", line=700)
+    report = make_report(Verdict.UNDEFINED_BEHAVIOR, cases=(make_case(Verdict.UNDEFINED_BEHAVIOR, diagnoses=(fault,)),))
+    result = make_result(report, "x\n" * 1000)
+    assert [line.number for line in result.lines] == list(range(695, 706))
+    assert (result.lines[0].gap, result.left_out) == (694, 295)
+
+
+def test_the_same_fault_in_many_cases_is_told_once():
+    fault = Diagnosis(kind=DiagnosisKind.NONFINITE, message="64 of 64 are NaN", hint="Subtract the maximum.")
+    other = fault.model_copy(update={"message": "7 of 9 are NaN"})
+    cases = [make_case(Verdict.WRONG_ANSWER, name=n, diagnoses=(d,)) for n, d in (("a", fault), ("b", other))]
+    (note,) = make_result(make_report(Verdict.WRONG_ANSWER, cases=tuple(cases)), "x").notes
+    assert note.cases == ("a", "b")
+
+
+def test_every_problem_has_a_figure_that_needs_no_style_of_its_own(problems):
+    for problem in problems.values():
+        text = (problem.folder / "figure.svg").read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)
+        assert root.get("role") == "img"
+        assert len(root.get("aria-label")) > 60
+        assert not re.search(r"style=|<style|<script|on\w+=|href=|#[0-9a-f]{3,6}", text)
+        width, height = float(root.get("width")), float(root.get("height"))
+        for one in root.iter("{http://www.w3.org/2000/svg}rect"):
+            assert float(one.get("x")) + float(one.get("width")) <= width
+            assert float(one.get("y")) + float(one.get("height")) <= height
+
+
+def test_formulas_keep_their_tex_beside_plain_text():
+    html = render_markdown("# Title\nFor $i \\le N$ and\n$$\nO = \\frac{o}{\\ell}\n$$\nbut `$x$` is code.")
+    assert "Title" not in html
+    assert 'data-tex="i \\le N"' in html
+    assert ">i ≤ N</span>" in html
+    assert 'class="math block"' in html
+    assert "<code>$x$</code>" in html
+    assert has_math("$x$")
+    assert not has_math("5 $ and")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<script>alert(1)</script>", "[x](javascript:alert(1))", "<img src=x onerror=alert(1)>", "![x](http://a/b.png)",
+     "$<script>$", '$" onload="x$', "<svg onload=alert(1)>"],
+)  # fmt: skip
+def test_a_statement_brings_no_markup_of_its_own(text):
+    html = str(render_markdown(text))
+    tags = re.findall(r"<(\w+)([^>]*)>", html)
+    assert {name for name, _ in tags} <= {"p", "span", "a"}
+    assert all("javascript:" not in rest for _, rest in tags)
+    assert all("onload=" not in re.sub(r'"[^"]*"', "", rest) for _, rest in tags)
+
+
+def test_a_cell_is_darker_the_larger_its_error_and_darkest_without_a_number():
+    want = np.zeros((1, 4))
+    got = np.array([[100.0, 12.0, 0.5, np.nan]])
+    drawn = draw_map(map_failures("O", ("BH", "N"), got, want, got != want))
+    shown = [cell.get("class") for link in elements(drawn.picture, "a") for cell in link]
+    assert shown == ["map-wrong-4", "map-wrong-3", "map-wrong-1", "map-wrong-4"]
