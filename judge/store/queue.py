@@ -156,9 +156,16 @@ def _append(session: Session, submission: Submission, lines: Iterable[EventLine]
         session.execute(insert(Event), rows)
 
 
-def append_created(session: Session, submission: Submission) -> None:
-    """The first event of a submission that was just added."""
-    _append(session, submission, [("queued", {"queue": submission.queue}, submission.queued_at)])
+def created_row(submission: Submission) -> dict[str, Any]:
+    """The first event of a submission, which says that it waits."""
+    return {
+        "submission_id": submission.id,
+        "number": 1,
+        "attempt": 0,
+        "kind": "queued",
+        "data": {"queue": submission.queue},
+        "created_at": submission.queued_at,
+    }
 
 
 def beat(session: Session, lease: Lease, lines: Sequence[EventLine] = ()) -> None:
