@@ -38,7 +38,9 @@ _log = structlog.get_logger()
 
 
 @dataclass
-class _Member:
+class Member:
+    """One who waits to be stored, and for whom."""
+
     new: NewSubmission
     choose: Choose
     key: Key | None
@@ -52,7 +54,7 @@ class Intake:
         self._database = database
         self._room = room
         self._stored = stored
-        self._waiting: deque[_Member] = deque()
+        self._waiting: deque[Member] = deque()
         self._someone = threading.Semaphore(0)
         self._thread: threading.Thread | None = None
 
@@ -62,7 +64,7 @@ class Intake:
         Raises Refusal, QueueFull, KeyReused, StoreUnavailable; then nothing was stored.
         """
         loop = asyncio.get_running_loop()
-        member = _Member(new, choose, key, loop.create_future())
+        member = Member(new, choose, key, loop.create_future())
         self._waiting.append(member)
         self._someone.release()
         if self._thread is None:
@@ -83,9 +85,9 @@ class Intake:
                 # The loop is closed: nobody is left to be answered.
                 return
 
-    def _next(self) -> list[_Member]:
+    def _next(self) -> list[Member]:
         """Those that are stored together: all that wait, up to the first whose key another of them has."""
-        members: list[_Member] = []
+        members: list[Member] = []
         keys: set[tuple[str, str]] = set()
         while self._waiting and len(members) < MAX_TOGETHER:
             first = self._waiting[0]
@@ -99,7 +101,7 @@ class Intake:
             members.append(self._waiting.popleft())
         return members
 
-    def store_together(self, members: Sequence[_Member]) -> list[Outcome]:
+    def store_together(self, members: Sequence[Member]) -> list[Outcome]:
         """What came of each, committed. Where one spoils the transaction each gets one of its own."""
         try:
             return self._store(members)
@@ -113,7 +115,7 @@ class Intake:
                 _log.warning("submissions are stored one by one", kind=type(error).__name__)
             return [self._store_alone(member) for member in members]
 
-    def _store_alone(self, member: _Member) -> Outcome:
+    def _store_alone(self, member: Member) -> Outcome:
         for last in (False, True):
             try:
                 return self._store([member])[0]
@@ -125,7 +127,7 @@ class Intake:
                 return error
         raise AssertionError("the second time returns")
 
-    def _store(self, members: Sequence[_Member]) -> list[Outcome]:
+    def _store(self, members: Sequence[Member]) -> list[Outcome]:
         outcomes: list[Outcome | None] = []
         requests: list[tuple[NewSubmission, Key | None]] = []
         with self._database.write() as session:
@@ -147,7 +149,7 @@ def _told(made: Created | QueueFull | KeyReused, served: set[str]) -> Outcome:
     return Taken(made, made.submission.queue in served) if isinstance(made, Created) else made
 
 
-def _answer(members: Sequence[_Member], outcomes: Sequence[Outcome]) -> None:
+def _answer(members: Sequence[Member], outcomes: Sequence[Outcome]) -> None:
     for member, outcome in zip(members, outcomes, strict=True):
         # Who went away is not waited for; what they sent is stored all the same.
         if member.answer.done():

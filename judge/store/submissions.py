@@ -213,19 +213,22 @@ def _insert(session: Session, fresh: Sequence[Submission], sources: dict[str, by
 
 
 def _places(session: Session, fresh: Sequence[Submission]) -> dict[str, int]:
-    """The place of each in its queue, by one count from the front and short ones from each to the next."""
-    order = (Submission.priority, Submission.turn, Submission.number)
+    """The place of each in its queue: how many are before the first, and who waits from there to the last."""
     places: dict[str, int] = {}
-    for queue, members in itertools.groupby(sorted(fresh, key=_order), key=lambda one: one.queue):
-        ahead, last = 0, None
-        for one in members:
-            here = (one.priority, one.turn, one.number)
-            between = [Submission.queue == queue, in_state("queued"), tuple_(*order) < here]
-            if last is not None:
-                between.append(tuple_(*order) >= last)
-            ahead += session.scalar(select(func.count()).where(*between)) or 0
-            places[one.id] = ahead + 1
-            last = here
+    for _, members in itertools.groupby(sorted(fresh, key=_order), key=lambda one: (one.queue, one.priority)):
+        first, *rest = members
+        last = rest[-1] if rest else first
+        between = select(Submission.number).where(
+            Submission.queue == first.queue,
+            in_state("queued"),
+            Submission.priority == first.priority,
+            tuple_(Submission.turn, Submission.number) >= (first.turn, first.number),
+            tuple_(Submission.turn, Submission.number) <= (last.turn, last.number),
+        )
+        numbers = session.scalars(between.order_by(Submission.turn, Submission.number)) if rest else [first.number]
+        start = position(session, first) or 1
+        by_number = {number: place for place, number in enumerate(numbers, start)}
+        places |= {one.id: by_number[one.number] for one in (first, *rest)}
     return places
 
 
