@@ -13,6 +13,7 @@ from judge.api.guard import MAX_HEAD_BYTES
 from judge.api.protocol import PatientProtocol
 from judge.api.service import Service
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, read_settings
+from judge.dispatch.bell import bell_of
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
 from judge.store.database import Database
@@ -36,6 +37,9 @@ class _Server(uvicorn.Server):
 
 def build_service(settings: ApiSettings) -> Service:
     database = Database(settings.database)
+    waiting = bell_of(settings.waiting_bell)
+    if waiting is not None:
+        database.after_write = waiting.ring
     stored: Stored | None = None
     if not database.sqlite:
         from judge.dispatch.cluster import Deferrer

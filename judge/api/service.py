@@ -10,6 +10,7 @@ from judge.api.intake import Intake
 from judge.api.limits import RateLimit, StreamLimit
 from judge.api.settings import ApiSettings
 from judge.catalogue import find_problems, load_problem
+from judge.dispatch.bell import bell_of
 from judge.errors import JudgeError
 from judge.problem import Problem
 from judge.store.accounts import LOCAL_USER, Caller, user_named
@@ -34,7 +35,7 @@ class Service:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.hub = Hub(self.database)
+        self.hub = Hub(self.database, bell_of(settings.changed_bell))
         self.submit_limit = RateLimit("submit", settings.submit_rate)
         self.read_limit = RateLimit("read", settings.read_rate)
         self.streams = StreamLimit(settings.max_streams, settings.max_streams_of_user)
