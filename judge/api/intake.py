@@ -120,8 +120,8 @@ class Intake:
             try:
                 return self._store([member])[0]
             except IntegrityError as error:
-                # Another process stored one with this key a moment ago; the second time it is found.
-                if last or member.key is None:
+                # Another process stored one with this key a moment ago, or deleted the last one with this source.
+                if last:
                     return error
             except Exception as error:
                 return error

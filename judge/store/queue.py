@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from judge.records import Report
 from judge.reports.style import inert
+from judge.store.devices import note_roofs
 from judge.store.models import Attempt, CaseResult, Event, Measurement, Source, Submission
 from judge.store.parked import parked_report
 from judge.store.tallies import bucket, count
@@ -205,6 +206,7 @@ def finish(session: Session, lease: Lease, report: Report, text: str, lines: Seq
     measured = _measurements(submission, lease, report, now)
     if measured:
         session.execute(insert(Measurement), measured)
+        note_roofs(session, attempt.worker, report)
     done = {"verdict": report.verdict.value, "message": report.message, "incident": report.incident}
     _append(session, submission, [*lines, ("done", done, now)])
     waited = max(attempt.started_at - submission.queued_at, 0.0)

@@ -357,19 +357,3 @@ def changes(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
 
 def forget_old_keys(session: Session) -> None:
     session.execute(delete(RequestKey).where(RequestKey.created_at < time.time() - KEY_LIFETIME_S))
-
-
-def prune(session: Session, before: float) -> int:
-    """Delete submissions that were over before a moment, with all that hangs on them; gives how many."""
-    from judge.store.models import CaseResult, Measurement
-
-    old = select(Submission.id).where(Submission.finished_at < before, Submission.state.in_(("done", "cancelled")))
-    ids = session.scalars(old).all()
-    for start in range(0, len(ids), 500):
-        some = ids[start : start + 500]
-        for table in (Measurement, CaseResult, Event, RequestKey, Attempt):
-            session.execute(delete(table).where(table.submission_id.in_(some)))
-        session.execute(delete(Submission).where(Submission.id.in_(some)))
-    used = select(Submission.source_sha256)
-    session.execute(delete(Source).where(Source.sha256.not_in(used)))
-    return len(ids)
