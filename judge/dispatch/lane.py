@@ -68,8 +68,14 @@ class LaneSettings:
 class Health:
     """Whether the lane may take work. Judge errors in a row or a device that does not come up keep it from that."""
 
-    def __init__(self, warm: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        warm: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+        failure: Callable[[], str] = str,
+    ) -> None:
         self._warm = warm
+        self._failure = failure
         self._clock = clock
         self._faults = 0
         self._until = 0.0
@@ -92,7 +98,8 @@ class Health:
         if now < self._until:
             return "quarantined", f"{FAULTS_IN_A_ROW} submissions in a row ended as judge_error"
         if now - self._warm_at > COLD_LIMIT_S:
-            return "quarantined", "no worker comes up on this device"
+            why = self._failure()
+            return "quarantined", f"no worker comes up on this device{': ' if why else ''}{why}"
         return "ready", ""
 
     def ready(self) -> bool:
@@ -110,12 +117,12 @@ class LaneProcess:
             self.database.after_write = changed.ring
         self.pools = {kind: self._pool(kind) for kind in self._kinds()}
         main = self.pools[settings.kind]
-        self.health = Health(lambda: main.warm)
+        self.health = Health(lambda: main.warm, failure=lambda: main.failure)
         self._undisturbed_s = 0.0
         lenders: dict[Kind, Callable[[], Loan]] = {kind: self._lender(pool) for kind, pool in self.pools.items()}
         self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.stop)
         self._announced = False
-        self._seen_at = 0.0
+        self._seen_at = -SEEN_S
 
     def _kinds(self) -> tuple[Kind, ...]:
         # A GPU lane judges on the CPU too: a verdict is the conjunction of both.
@@ -126,7 +133,7 @@ class LaneProcess:
         return Pool(kind, self.settings.warm, lambda: Worker(kind, ordinal=ordinal))
 
     def _lender(self, pool: Pool) -> Callable[[], Loan]:
-        return lambda: pool.lend(undisturbed_s=self._undisturbed_s)
+        return lambda: pool.lend(COLD_LIMIT_S, undisturbed_s=self._undisturbed_s)
 
     def run(self) -> None:
         """Judge until the process is told to end."""
@@ -237,6 +244,7 @@ class LaneProcess:
     def _announce(self) -> None:
         pool = self.pools[self.settings.kind]
         if pool.warm == 0:
+            self._announce_broken()
             return
         with pool.lend() as loan:
             properties = loan.ready()
@@ -253,6 +261,19 @@ class LaneProcess:
         self._announced = True
         self._seen_at = time.monotonic()
         _log.info("lane is ready", worker=lane.worker, device=lane.name, queues=list(lane.queues))
+
+    def _announce_broken(self) -> None:
+        """Show a device that never came up to those who look for it; what it is nobody knows."""
+        state, reason = self.health.state()
+        if state == "ready" or time.monotonic() - self._seen_at < SEEN_S:
+            return
+        settings = self.settings
+        lane = devices.Lane(settings.worker, settings.queues, settings.kind, settings.queues[-1], "", "none")
+        with self.database.write() as session:
+            devices.announce(session, lane)
+            devices.seen(session, settings.worker, state, reason)
+        self._seen_at = time.monotonic()
+        _log.error("the device does not come up", worker=settings.worker, reason=reason)
 
     def say_seen(self, state: str, reason: str, *, judged: bool = False) -> None:
         self._seen_at = time.monotonic()

@@ -127,6 +127,12 @@ class Pool:
         with self._change:
             return len(self._ready)
 
+    @property
+    def failure(self) -> str:
+        """Why the last worker did not come up; empty when it did."""
+        with self._change:
+            return "" if self._failure is None else str(self._failure)
+
     def take(self, timeout_s: float = 120.0) -> Worker:
         """A warm worker, which now belongs to the caller, who closes it.
 
