@@ -129,7 +129,7 @@ def main() -> None:
         if options.verdicts:
             show("SQLite", verdicts(folder, options.verdicts))
         if options.postgresql:
-            server = PostgreSQL(free_port())
+            server = PostgreSQL(free_port(), durable=True)
             try:
                 url = server.new_database()
                 prepare(Database(url))
