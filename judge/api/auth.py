@@ -1,11 +1,12 @@
 """Who asks: the bearer token of a request, or the local user where no login is asked for."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from starlette.concurrency import run_in_threadpool
 
 from judge.api.errors import Refusal
 from judge.api.service import Service, service_of
@@ -17,8 +18,6 @@ _CHALLENGE = {"WWW-Authenticate": _REALM}
 
 
 def _caller(service: Service, request: Request) -> Caller:
-    if not service.settings.login:
-        return service.local_caller()
     given = request.headers.get("authorization", "")
     if not given:
         raise Refusal("no_token", "Send `Authorization: Bearer TOKEN`.", headers=_CHALLENGE)
@@ -37,13 +36,20 @@ def _caller(service: Service, request: Request) -> Caller:
     return caller
 
 
-def _with_scope(scope: str) -> Callable[..., Caller]:
-    def checked(
+def _local_caller(service: Service, _request: Request) -> Caller:
+    return service.local_caller()
+
+
+def _with_scope(scope: str) -> Callable[..., Awaitable[Caller]]:
+    async def checked(
         request: Request,
         _token: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,
     ) -> Caller:
         service = service_of(request)
-        caller = _caller(service, request)
+        caller = service.known_local_caller
+        if caller is None:
+            ask = _caller if service.settings.login else _local_caller
+            caller = await run_in_threadpool(ask, service, request)
         if not caller.may(scope):
             raise Refusal("missing_scope", f"It needs the scope {scope}; this token has {', '.join(caller.scopes)}.")
         limit = service.submit_limit if scope == "submit" else service.read_limit

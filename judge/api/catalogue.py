@@ -94,6 +94,7 @@ def _devices(session: Session) -> tuple[DeviceAnswer, ...]:
             queues=tuple(one.queues),
             state=one.state,  # type: ignore[arg-type]
             reason=one.reason,
+            roofs=one.roofs,
             seen_at=known_moment(one.seen_at),
             judged_at=moment(one.judged_at),
         )

@@ -4,6 +4,7 @@ It is plain ASGI, around everything else: what it refuses costs no parsing, and 
 """
 
 import asyncio
+import itertools
 import re
 import secrets
 import time
@@ -25,6 +26,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
+_PROCESS = secrets.token_hex(4)
+_count = itertools.count(1)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -53,7 +56,7 @@ class Guard:
         began = time.monotonic()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        request_id = given if _REQUEST_ID.fullmatch(given) else f"{_PROCESS}{next(_count):08x}"
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
 

@@ -10,16 +10,21 @@ from contextlib import contextmanager, suppress
 
 from starlette.concurrency import run_in_threadpool
 
+from judge.dispatch.bell import Bell
 from judge.store.database import Database, StoreUnavailable
 from judge.store.submissions import changes
 
 LOOK_S = 0.04
+LOOK_WITH_BELL_S = 0.2
 BATCH = 500
 
 
 class Hub:
-    def __init__(self, database: Database) -> None:
+    """bell: rung by those who change something; without one the hub looks by itself, and more often."""
+
+    def __init__(self, database: Database, bell: Bell | None = None) -> None:
         self._database = database
+        self._bell = bell
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self._known: dict[str, tuple[str, int]] = {}
         self._someone = asyncio.Event()
@@ -56,7 +61,24 @@ class Hub:
             with suppress(StoreUnavailable):
                 for start in range(0, len(ids), BATCH):
                     self._tell(await run_in_threadpool(self._look, ids[start : start + BATCH]))
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Until it is time for the next look."""
+        if self._bell is None:
             await asyncio.sleep(LOOK_S)
+            return
+        rung = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._bell.descriptor, rung.set)
+        try:
+            async with asyncio.timeout(LOOK_WITH_BELL_S):
+                await rung.wait()
+        except TimeoutError:
+            return
+        finally:
+            loop.remove_reader(self._bell.descriptor)
+        self._bell.drain()
 
     def _look(self, ids: list[str]) -> dict[str, tuple[str, int]]:
         with self._database.read() as session:

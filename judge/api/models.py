@@ -155,6 +155,9 @@ class DeviceAnswer(Answer):
     isolation: Literal["isolated", "restricted", "none"]
     queues: tuple[str, ...]
     state: Literal["ready", "quarantined", "gone"]
+    roofs: dict[str, float] = Field(
+        description="Rates of a GPU that were last measured beside a time: read_gbs, copy_gbs, f32_tflops and so on."
+    )
     reason: str
     seen_at: datetime
     judged_at: datetime | None

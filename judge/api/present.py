@@ -14,9 +14,16 @@ def present(
     session: Session, found: Submission, user: str, *, report: Report | None = None, brief: bool = False
 ) -> SubmissionAnswer:
     """brief: without what costs a query, for lists."""
-    base = f"/api/v1/submissions/{found.id}"
     waits = found.state == "queued" and not brief
     unserved = waits and found.queue not in served_queues(session)
+    return as_answer(found, user, submissions.position(session, found) if waits else None, unserved, report)
+
+
+def as_answer(
+    found: Submission, user: str, position: int | None, unserved: bool, report: Report | None = None
+) -> SubmissionAnswer:
+    """unserved: whether it waits for a device that nobody has ready."""
+    base = f"/api/v1/submissions/{found.id}"
     return SubmissionAnswer(
         id=found.id,
         state=found.state,  # type: ignore[arg-type]
@@ -28,7 +35,7 @@ def present(
         visibility=found.visibility,  # type: ignore[arg-type]
         user=user,
         queue=found.queue,
-        position=submissions.position(session, found) if waits else None,
+        position=position,
         waiting_for=f"a device that serves {found.queue}" if unserved else None,
         attempt=found.attempt,
         events=found.events,

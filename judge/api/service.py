@@ -1,22 +1,21 @@
 """What all routes share: settings, store, watchers, limits and the problems that are served."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
 from fastapi import Request
-from sqlalchemy.orm import Session
 
 from judge.api.hub import Hub
+from judge.api.intake import Intake
 from judge.api.limits import RateLimit, StreamLimit
 from judge.api.settings import ApiSettings
 from judge.catalogue import find_problems, load_problem
+from judge.dispatch.bell import bell_of
 from judge.errors import JudgeError
 from judge.problem import Problem
 from judge.store.accounts import LOCAL_USER, Caller, user_named
 from judge.store.database import Database
-from judge.store.models import Submission
-from judge.store.submissions import Room, note_problem
+from judge.store.submissions import Room, Stored, note_problem
 
 _log = structlog.get_logger()
 
@@ -32,16 +31,17 @@ class Service:
     database: Database
     problems: dict[str, Problem] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
-    stored: Callable[[Session, Submission], None] | None = None
+    stored: Stored | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.hub = Hub(self.database)
+        self.hub = Hub(self.database, bell_of(settings.changed_bell))
         self.submit_limit = RateLimit("submit", settings.submit_rate)
         self.read_limit = RateLimit("read", settings.read_rate)
         self.streams = StreamLimit(settings.max_streams, settings.max_streams_of_user)
         self.room = Room(settings.max_waiting, settings.max_waiting_of_user)
-        self._local: Caller | None = None
+        self.intake = Intake(self.database, self.room, self.stored)
+        self.known_local_caller: Caller | None = None
 
     def load_problems(self) -> None:
         """Import every problem; one that is broken is left out and said, the others are served."""
@@ -62,11 +62,11 @@ class Service:
 
     def local_caller(self) -> Caller:
         """Who asks where no login is asked for."""
-        if self._local is None:
+        if self.known_local_caller is None:
             with self.database.write() as session:
                 user_id = user_named(session, LOCAL_USER)
-            self._local = Caller(user_id, LOCAL_USER, frozenset({"admin"}))
-        return self._local
+            self.known_local_caller = Caller(user_id, LOCAL_USER, frozenset({"admin"}))
+        return self.known_local_caller
 
 
 def service_of(request: Request) -> Service:

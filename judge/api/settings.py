@@ -16,7 +16,8 @@ class ApiSettings:
     login: whether a token is asked for. submit_rate and read_rate: requests of a user in a minute, None for no limit.
     hosts: names the API is called by, empty for any. max_waiting and max_waiting_of_user: submissions not judged yet.
     wait_limit_s: the longest that a long poll is held, whatever it asks for. stream_limit_s: the longest life of an
-    event stream; its reader goes on in another.
+    event stream; its reader goes on in another. waiting_bell and changed_bell: descriptors of what is rung for the
+    lanes of this machine and by them, -1 for none.
     """
 
     database: str = DEFAULT_URL
@@ -37,6 +38,8 @@ class ApiSettings:
     keep_alive_s: float = 15.0
     wait_limit_s: float = 60.0
     stream_limit_s: float = 3600.0
+    waiting_bell: int = -1
+    changed_bell: int = -1
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))

@@ -5,7 +5,6 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
@@ -22,7 +21,7 @@ from judge.api.models import (
     known_moment,
     moment,
 )
-from judge.api.present import present
+from judge.api.present import as_answer, present
 from judge.api.service import Service, service_of
 from judge.api.streams import EventStream
 from judge.api.waiting import OVER, wait_until_over
@@ -33,7 +32,6 @@ from judge.reports.markdown import render_markdown
 from judge.reports.sarif import render_sarif
 from judge.store import queue, submissions
 from judge.store.accounts import Caller
-from judge.store.devices import served_queues
 from judge.store.models import Submission
 from judge.store.submissions import KeyReused, QueueFull
 from judge.verdict import Verdict
@@ -47,29 +45,27 @@ _ID = re.compile(r"[0-9a-f]{32}")
 SubmissionId = Annotated[str, Path(description="Id of a submission.", examples=["5f2b8c1e9a7d4036b1c2d3e4f5a60718"])]
 
 
-@router.post("", status_code=202, responses=errors_of(404, 408, 409, 413, 415, 507))
+@router.post("", status_code=202, response_model=SubmissionAnswer, responses=errors_of(404, 408, 409, 413, 415, 507))
 async def create(
     request: Request,
-    response: Response,
     caller: Submitter,
     new: NewSubmission,
     idempotency_key: Annotated[
         str | None, Header(description="The same key and body within 24 h give the same submission.", pattern=_KEY)
     ] = None,
-) -> SubmissionAnswer:
+) -> Response:
     """Store a kernel to be judged. It is in the database before this answers; everything else only watches."""
     service = service_of(request)
-    body = hashlib.sha256(await request.body()).hexdigest()
-    key = None if idempotency_key is None else (idempotency_key, body)
-    answer, fresh = await run_in_threadpool(accept, service, caller, new, key)
-    response.headers["Location"] = answer.links.self
-    response.headers["Retry-After"] = "1"
+    key = None if idempotency_key is None else (idempotency_key, hashlib.sha256(await request.body()).hexdigest())
+    answer, fresh = await accept(service, caller, new, key)
+    headers = {"Location": answer.links.self, "Retry-After": "1"}
     if not fresh:
-        response.headers["Idempotency-Replayed"] = "true"
-    return answer
+        headers["Idempotency-Replayed"] = "true"
+    # Written out here: it is checked already, and the way round costs as much as all the rest.
+    return Response(answer.model_dump_json(), 202, headers, "application/json")
 
 
-def accept(
+async def accept(
     service: Service, caller: Caller, new: NewSubmission, key: tuple[str, str] | None
 ) -> tuple[SubmissionAnswer, bool]:
     """Store it; False beside it when the key stood for the same request before. Raises Refusal.
@@ -80,8 +76,6 @@ def accept(
     if problem is None:
         told = unknown_problem_message(new.problem, service.problems)
         raise Refusal("no_such_problem", told, errors=[("/problem", told)])
-    with service.database.read() as session:
-        served = served_queues(session)
     stored = submissions.NewSubmission(
         caller.user_id,
         problem.id,
@@ -93,26 +87,21 @@ def accept(
         new.cases,
         new.visibility,
         new.seed,
-        _queue_for(new, served),
+        queue="",
     )
-    for last in (False, True):
-        try:
-            with service.database.write() as session:
-                found, fresh = submissions.create(session, stored, service.room, key, service.stored)
-                return present(session, found, caller.name), fresh
-        except QueueFull as full:
-            if full.own:
-                told = f"{full.waiting} of your submissions wait or run. Wait for some of them."
-                raise Refusal("too_many_waiting", told, headers={"Retry-After": "10"}) from None
-            told = f"{full.waiting} submissions wait. Try again later."
-            raise Refusal("queue_full", told, headers={"Retry-After": "30"}) from None
-        except KeyReused:
-            raise Refusal("key_reused", "Use another key for another request.") from None
-        except IntegrityError:
-            # Another request with this key was stored a moment ago; the second time it is found.
-            if last or key is None:
-                raise
-    raise AssertionError("the second time returns or raises")
+    try:
+        taken = await service.intake.store(stored, lambda served: _queue_for(new, served), key)
+    except QueueFull as full:
+        if full.own:
+            told = f"{full.waiting} of your submissions wait or run. Wait for some of them."
+            raise Refusal("too_many_waiting", told, headers={"Retry-After": "10"}) from None
+        told = f"{full.waiting} submissions wait. Try again later."
+        raise Refusal("queue_full", told, headers={"Retry-After": "30"}) from None
+    except KeyReused:
+        raise Refusal("key_reused", "Use another key for another request.") from None
+    made = taken.created
+    unserved = made.place is not None and not taken.served
+    return as_answer(made.submission, caller.name, made.place, unserved), made.fresh
 
 
 def _queue_for(new: NewSubmission, served: set[str]) -> str:
@@ -268,7 +257,7 @@ def rejudge(request: Request, response: Response, caller: Submitter, submission_
     with service.database.write() as session:
         found, name = _find(session, caller, submission_id, own=True)
         if queue.rejudge(session, found.id) and service.stored is not None:
-            service.stored(session, found)
+            service.stored(session, [found])
         answer = present(session, found, name)
     response.headers["Location"] = answer.links.self
     return answer

@@ -18,6 +18,7 @@ from judge.cli.commands.list import list_problems
 from judge.cli.commands.new import new
 from judge.cli.commands.next import show_next
 from judge.cli.commands.profile import profile
+from judge.cli.commands.prune import prune
 from judge.cli.commands.roofline import roofline
 from judge.cli.commands.sanitize import sanitize
 from judge.cli.commands.schema import schema
@@ -65,6 +66,7 @@ app.command("verify")(verify)
 app.command("serve")(serve)
 app.command("worker")(worker)
 app.command("workers")(workers)
+app.command("prune")(prune)
 app.add_typer(token, name="token")
 
 

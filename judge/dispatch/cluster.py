@@ -7,6 +7,7 @@ no harm: lanes look by themselves too, a little later.
 """
 
 import asyncio
+import itertools
 import logging
 import queue
 import threading
@@ -16,6 +17,7 @@ import procrastinate
 import psycopg
 import structlog
 from procrastinate.exceptions import ConnectorException
+from procrastinate.types import JSONValue
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -57,14 +59,18 @@ class Deferrer:
         # Never opened: every job goes through the connection of its transaction.
         self._app = _application(procrastinate.SyncPsycopgConnector(conninfo=_conninfo(database)))
 
-    def __call__(self, session: Session, submission: Submission) -> None:
+    def __call__(self, session: Session, submissions: Sequence[Submission]) -> None:
         session.flush()
-        self._app.configure_task(
-            TASK,
-            queue=submission.queue,
-            priority=-submission.priority,
-            connection=session.connection().connection.driver_connection,
-        ).defer(submission=submission.id)
+        connection = session.connection().connection.driver_connection
+        ways = sorted(submissions, key=_way)
+        for (name, priority), members in itertools.groupby(ways, key=_way):
+            task = self._app.configure_task(TASK, queue=name, priority=-priority, connection=connection)
+            jobs: list[dict[str, JSONValue]] = [{"submission": one.id} for one in members]
+            task.batch_defer(*jobs)
+
+
+def _way(submission: Submission) -> tuple[str, int]:
+    return submission.queue, submission.priority
 
 
 class Waker:

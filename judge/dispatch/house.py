@@ -112,7 +112,8 @@ class House:
 
 def lane_child(settings: LaneSettings) -> Child:
     """The child process of a lane; its name is that of the worker, as the store knows it."""
-    return Child(settings.worker, "judge.dispatch.lane", {SETTINGS_VARIABLE: settings.as_json()})
+    bells = tuple(descriptor for descriptor in (settings.waiting_bell, settings.changed_bell) if descriptor >= 0)
+    return Child(settings.worker, "judge.dispatch.lane", {SETTINGS_VARIABLE: settings.as_json()}, bells)
 
 
 def lanes_of_machine(

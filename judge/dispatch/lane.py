@@ -18,6 +18,7 @@ from typing import Any
 import structlog
 
 from judge.catalogue import load_problem
+from judge.dispatch.bell import bell_of
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
 from judge.dispatch.runner import Runner
@@ -31,6 +32,8 @@ from judge.worker.supervisor import Kind, Worker
 
 SETTINGS_VARIABLE = "JUDGE_LANE"
 POLL_S = 0.04
+POLL_WITH_BELL_S = 0.2
+UNDISTURBED_S = 0.5
 SEEN_S = 5.0
 DRAIN_S = 0.8
 """So long a lane that is told to end may go on with what it judges; then it gives it back."""
@@ -44,7 +47,10 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class LaneSettings:
-    """database: its URL. kind and ordinal: the device. queues: what it takes from, apart from any order."""
+    """database: its URL. kind and ordinal: the device. queues: what it takes from, apart from any order.
+
+    waiting_bell and changed_bell: descriptors of what wakes the lane and what it rings, -1 for none.
+    """
 
     database: str
     worker: str
@@ -52,6 +58,8 @@ class LaneSettings:
     queues: tuple[str, ...]
     ordinal: int = 0
     warm: int = 1
+    waiting_bell: int = -1
+    changed_bell: int = -1
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -60,8 +68,14 @@ class LaneSettings:
 class Health:
     """Whether the lane may take work. Judge errors in a row or a device that does not come up keep it from that."""
 
-    def __init__(self, warm: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        warm: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+        failure: Callable[[], str] = str,
+    ) -> None:
         self._warm = warm
+        self._failure = failure
         self._clock = clock
         self._faults = 0
         self._until = 0.0
@@ -84,7 +98,8 @@ class Health:
         if now < self._until:
             return "quarantined", f"{FAULTS_IN_A_ROW} submissions in a row ended as judge_error"
         if now - self._warm_at > COLD_LIMIT_S:
-            return "quarantined", "no worker comes up on this device"
+            why = self._failure()
+            return "quarantined", f"no worker comes up on this device{': ' if why else ''}{why}"
         return "ready", ""
 
     def ready(self) -> bool:
@@ -96,13 +111,18 @@ class LaneProcess:
         self.settings = settings
         self.stop = threading.Event()
         self.database = Database(settings.database)
+        self._bell = bell_of(settings.waiting_bell)
+        changed = bell_of(settings.changed_bell)
+        if changed is not None:
+            self.database.after_write = changed.ring
         self.pools = {kind: self._pool(kind) for kind in self._kinds()}
         main = self.pools[settings.kind]
-        self.health = Health(lambda: main.warm)
-        lenders: dict[Kind, Callable[[], Loan]] = {kind: pool.lend for kind, pool in self.pools.items()}
+        self.health = Health(lambda: main.warm, failure=lambda: main.failure)
+        self._undisturbed_s = 0.0
+        lenders: dict[Kind, Callable[[], Loan]] = {kind: self._lender(pool) for kind, pool in self.pools.items()}
         self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.stop)
         self._announced = False
-        self._seen_at = 0.0
+        self._seen_at = -SEEN_S
 
     def _kinds(self) -> tuple[Kind, ...]:
         # A GPU lane judges on the CPU too: a verdict is the conjunction of both.
@@ -111,6 +131,9 @@ class LaneProcess:
     def _pool(self, kind: Kind) -> Pool:
         ordinal = self.settings.ordinal if kind == "cuda" else 0
         return Pool(kind, self.settings.warm, lambda: Worker(kind, ordinal=ordinal))
+
+    def _lender(self, pool: Pool) -> Callable[[], Loan]:
+        return lambda: pool.lend(COLD_LIMIT_S, undisturbed_s=self._undisturbed_s)
 
     def run(self) -> None:
         """Judge until the process is told to end."""
@@ -128,7 +151,12 @@ class LaneProcess:
             self.database.close()
 
     def _poll(self) -> None:
-        while not self.stop.wait(POLL_S):
+        while not self.stop.is_set():
+            if self._bell is not None and self.health.ready():
+                self._bell.wait(POLL_WITH_BELL_S)
+            else:
+                # A ring is left for a lane that can judge.
+                self.stop.wait(POLL_S)
             self._round()
 
     def _follow(self) -> None:
@@ -159,6 +187,8 @@ class LaneProcess:
                     claimed = claim_next(session, self.settings.queues, self.settings.worker)
                 if claimed is None:
                     return
+                # The start of the next worker takes a core from the one that judges; where nobody waits it can wait.
+                self._undisturbed_s = 0.0 if self._work_waits() else UNDISTURBED_S
                 self.judge(claimed)
         except StoreUnavailable as error:
             _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
@@ -214,6 +244,7 @@ class LaneProcess:
     def _announce(self) -> None:
         pool = self.pools[self.settings.kind]
         if pool.warm == 0:
+            self._announce_broken()
             return
         with pool.lend() as loan:
             properties = loan.ready()
@@ -230,6 +261,19 @@ class LaneProcess:
         self._announced = True
         self._seen_at = time.monotonic()
         _log.info("lane is ready", worker=lane.worker, device=lane.name, queues=list(lane.queues))
+
+    def _announce_broken(self) -> None:
+        """Show a device that never came up to those who look for it; what it is nobody knows."""
+        state, reason = self.health.state()
+        if state == "ready" or time.monotonic() - self._seen_at < SEEN_S:
+            return
+        settings = self.settings
+        lane = devices.Lane(settings.worker, settings.queues, settings.kind, settings.queues[-1], "", "none")
+        with self.database.write() as session:
+            devices.announce(session, lane)
+            devices.seen(session, settings.worker, state, reason)
+        self._seen_at = time.monotonic()
+        _log.error("the device does not come up", worker=settings.worker, reason=reason)
 
     def say_seen(self, state: str, reason: str, *, judged: bool = False) -> None:
         self._seen_at = time.monotonic()

@@ -23,7 +23,7 @@ from judge.verdict import Verdict
 from judge.worker.pool import Loan, PoolClosed
 from judge.worker.supervisor import Kind
 
-FLUSH_S = 0.1
+FLUSH_S = 0.15
 MAX_PAUSE_S = 2.0
 
 Lend = Callable[[], Loan]

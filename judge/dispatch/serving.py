@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, is_loopback
+from judge.dispatch.bell import Bell
 from judge.dispatch.children import Child
 from judge.dispatch.house import House, lane_child, lanes_of_machine, only_one
 from judge.dispatch.lane import LaneSettings
@@ -58,8 +59,15 @@ def serve_machine(options: ServeOptions) -> None:
         prepare(database)
         port = listening.getsockname()[1]
         settings = replace(api_settings(options), descriptor=listening.fileno())
-        api = Child("api", "judge.api.main", {SETTINGS_VARIABLE: settings.as_json()}, (listening.fileno(),))
         lanes = lanes_of_machine(options.database, options.cpu_lanes, warm=options.warm)
+        passed = [listening.fileno()]
+        if database.sqlite:
+            # All who write to it are children of this process, so each can be told at once.
+            waiting, changed = Bell().descriptor, Bell().descriptor
+            settings = replace(settings, waiting_bell=waiting, changed_bell=changed)
+            lanes = [replace(lane, waiting_bell=waiting, changed_bell=changed) for lane in lanes]
+            passed += [waiting, changed]
+        api = Child("api", "judge.api.main", {SETTINGS_VARIABLE: settings.as_json()}, passed)
         if not settings.login and not is_loopback(options.host):
             _log.warning("anybody who reaches this address may submit; --no-login was given")
         _log.info(

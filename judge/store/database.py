@@ -5,7 +5,7 @@ writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of fail
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -37,6 +37,8 @@ class StoreFull(StoreUnavailable):
 class Database:
     """url: as SQLAlchemy's, `sqlite:///judge.db` or `postgresql://user@host/name`.
 
+    after_write: called after each commit of a transaction that may have written.
+
     Raises UsageError for a URL that names neither.
     """
 
@@ -45,6 +47,7 @@ class Database:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         # SQLite lets writers that wait sleep ever longer; threads of one process take turns instead.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
+        self.after_write: Callable[[], None] | None = None
         self.engine = _engine(self.url, self.sqlite)
         self._reading = sessionmaker(self.engine, expire_on_commit=False)
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
@@ -60,6 +63,8 @@ class Database:
         """One transaction, committed at the end of the block and undone by an exception. Raises StoreUnavailable."""
         with self._turn, _told(), self._writing.begin() as session:
             yield session
+        if self.after_write is not None:
+            self.after_write()
 
     def close(self) -> None:
         self.engine.dispose()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from judge.records import Report
 from judge.store.models import Device
 
 SEEN_LIMIT_S = 30.0
@@ -30,6 +31,8 @@ class Lane:
 def announce(session: Session, lane: Lane) -> None:
     """Enter a device as ready, in place of an older entry of the same worker."""
     now = time.time()
+    known = session.get(Device, lane.worker)
+    roofs = known.roofs if known is not None and known.name == lane.name[:128] else {}
     session.merge(
         Device(
             id=lane.worker,
@@ -41,13 +44,22 @@ def announce(session: Session, lane: Lane) -> None:
             isolation=lane.isolation,
             state="ready",
             reason="",
-            roofs={},
+            roofs=roofs,
             beat=0,
             started_at=now,
             seen_at=now,
             judged_at=None,
         )
     )
+
+
+def note_roofs(session: Session, worker: str, report: Report) -> None:
+    """Keep with a GPU the rates that a report of its worker measured beside its times, where there are any."""
+    timings = [case.timing for case in report.cases if case.timing is not None]
+    rates = next((timing.rates for timing in reversed(timings) if timing.rates is not None), None)
+    if rates is not None:
+        values = rates.model_dump(mode="json")
+        session.execute(update(Device).where(Device.id == worker, Device.kind == "cuda").values(roofs=values))
 
 
 def seen(session: Session, worker: str, state: str, reason: str = "", *, judged: bool = False) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from judge.records import Report
 from judge.reports.style import inert
+from judge.store.devices import note_roofs
 from judge.store.models import Attempt, CaseResult, Event, Measurement, Source, Submission
 from judge.store.parked import parked_report
 from judge.store.tallies import bucket, count
@@ -156,9 +157,16 @@ def _append(session: Session, submission: Submission, lines: Iterable[EventLine]
         session.execute(insert(Event), rows)
 
 
-def append_created(session: Session, submission: Submission) -> None:
-    """The first event of a submission that was just added."""
-    _append(session, submission, [("queued", {"queue": submission.queue}, submission.queued_at)])
+def created_row(submission: Submission) -> dict[str, Any]:
+    """The first event of a submission, which says that it waits."""
+    return {
+        "submission_id": submission.id,
+        "number": 1,
+        "attempt": 0,
+        "kind": "queued",
+        "data": {"queue": submission.queue},
+        "created_at": submission.queued_at,
+    }
 
 
 def beat(session: Session, lease: Lease, lines: Sequence[EventLine] = ()) -> None:
@@ -198,6 +206,7 @@ def finish(session: Session, lease: Lease, report: Report, text: str, lines: Seq
     measured = _measurements(submission, lease, report, now)
     if measured:
         session.execute(insert(Measurement), measured)
+        note_roofs(session, attempt.worker, report)
     done = {"verdict": report.verdict.value, "message": report.message, "incident": report.incident}
     _append(session, submission, [*lines, ("done", done, now)])
     waited = max(attempt.started_at - submission.queued_at, 0.0)

@@ -167,7 +167,7 @@ async def submit(request: Request, caller: Author, problem_id: str, fields: Fiel
         once = fields.get("once", "")
         told = json.dumps([found.id, source, chosen], sort_keys=True).encode()
         key = (f"page-{once}", hashlib.sha256(told).hexdigest()) if once.isalnum() and len(once) <= 64 else None
-        answer, _ = await run_in_threadpool(accept, service, caller, new, key)
+        answer, _ = await accept(service, caller, new, key)
     except ValidationError as error:
         what = "; ".join(str(one["msg"]).removeprefix("Value error, ") for one in error.errors()[:3])
         refusal = Refusal("invalid", f"It was not sent: {what}.")

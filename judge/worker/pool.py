@@ -84,6 +84,7 @@ class Loan:
         if self._closed:
             return
         self._closed = True
+        self._pool.hurry()
         if self._used:
             self._worker.close()
         else:
@@ -105,6 +106,7 @@ class Pool:
         self._change = threading.Condition()
         self._ready: deque[tuple[float, Worker]] = deque()
         self._wanted = 0
+        self._quiet_until = 0.0
         self._starting: Worker | None = None
         self._failure: MachineError | None = None
         self._closed = False
@@ -124,6 +126,12 @@ class Pool:
         """How many workers stand ready."""
         with self._change:
             return len(self._ready)
+
+    @property
+    def failure(self) -> str:
+        """Why the last worker did not come up; empty when it did."""
+        with self._change:
+            return "" if self._failure is None else str(self._failure)
 
     def take(self, timeout_s: float = 120.0) -> Worker:
         """A warm worker, which now belongs to the caller, who closes it.
@@ -151,9 +159,20 @@ class Pool:
             finally:
                 self._wanted -= 1
 
-    def lend(self, timeout_s: float = 120.0) -> "Loan":
-        """A warm worker that comes back when it is closed unused, as after a compile error. Raises as take()."""
+    def lend(self, timeout_s: float = 120.0, *, undisturbed_s: float = 0.0) -> "Loan":
+        """A warm worker that comes back when it is closed unused, as after a compile error. Raises as take().
+
+        undisturbed_s: so long the start of the next one is put off, unless the loan ends before or somebody waits.
+        """
+        with self._change:
+            self._quiet_until = time.monotonic() + undisturbed_s
         return Loan(self, self.take(timeout_s))
+
+    def hurry(self) -> None:
+        """Start what is lacking now."""
+        with self._change:
+            self._quiet_until = 0.0
+            self._change.notify_all()
 
     def take_back(self, worker: Worker) -> None:
         """Take a worker that was given nothing of a submission; one that is too many or died is ended."""
@@ -183,7 +202,8 @@ class Pool:
         while True:
             with self._change:
                 while not self._closed and not self._lacks_one():
-                    self._change.wait(MAX_AGE_S / 10)
+                    left_s = self._quiet_until - time.monotonic()
+                    self._change.wait(left_s if left_s > 0 else MAX_AGE_S / 10)
                 if self._closed:
                     return
             worker: Worker | None = None
@@ -215,4 +235,5 @@ class Pool:
         """Whether a worker should be started; drops one that is too old for use."""
         if self._ready and time.monotonic() - self._ready[0][0] > MAX_AGE_S:
             self._ready.popleft()[1].close()
-        return len(self._ready) < max(self.size, self._wanted)
+        quiet = time.monotonic() < self._quiet_until
+        return len(self._ready) < (self._wanted if quiet else max(self.size, self._wanted))

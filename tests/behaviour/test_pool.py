@@ -7,7 +7,7 @@ import pytest
 
 from judge.errors import MachineError
 from judge.worker import pool
-from judge.worker.pool import Pool, PoolClosed
+from judge.worker.pool import Loan, Pool, PoolClosed
 
 
 class Stand:
@@ -15,6 +15,7 @@ class Stand:
 
     def __init__(self, failure=None, delay_s=0.0):
         self.alive = True
+        self.isolation, self.isolation_reasons = "none", ()
         self.dead = False
         self.failure = failure
         self.delay_s = delay_s
@@ -209,3 +210,27 @@ def test_loans_that_come_back_too_late_or_dead_are_ended():
         assert not dead._worker.alive
     late.close()
     assert not late._worker.alive
+
+
+def test_the_next_worker_is_put_off_while_one_is_not_to_be_disturbed():
+    maker = Maker()
+    with Pool("cpu", 1, maker) as quiet:
+        until(lambda: quiet.warm == 1)
+        loan = Loan(quiet, quiet.take())
+        until(lambda: quiet.warm == 1)
+        loan.cancel()
+        loan.close()
+        loan = quiet.lend(undisturbed_s=30)
+        time.sleep(0.1)
+        assert (quiet.warm, len(maker.made)) == (0, 2)
+        # Whoever waits for one is worth more than quiet.
+        second = quiet.lend(undisturbed_s=30)
+        assert len(maker.made) == 3
+        loan.cancel()
+        loan.close()
+        until(lambda: quiet.warm == 1)
+        second.cancel()
+        second.close()
+        third = quiet.lend(undisturbed_s=0.05)
+        until(lambda: quiet.warm == 1)
+        third.close()

@@ -24,13 +24,14 @@ def programs() -> Path | None:
 
 
 class PostgreSQL:
-    """port: 0 draws a free one. fsync is off: the tests kill processes, not machines."""
+    """durable: whether a commit waits for the disk, for figures; the tests kill processes, not machines."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, durable: bool = False) -> None:
         found = programs()
         assert found is not None
         self._programs = found
         self.port = port
+        self._durable = durable
         self.folder = Path(tempfile.mkdtemp(prefix="judge-postgresql-"))
         self._user = _ordinary_user() if os.geteuid() == 0 else None
         if self._user is not None:
@@ -49,7 +50,7 @@ class PostgreSQL:
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.folder,
-            "fsync": "off",
+            "fsync": "on" if self._durable else "off",
             "max_connections": CONNECTIONS,
             "shared_buffers": "32MB",
         }

@@ -52,7 +52,7 @@ def children(pid, module):
 class Running:
     """A process that serves, with a client for it. Whatever it printed is in `log`."""
 
-    def __init__(self, command, folder, environment=None, pass_fds=(), port=None):
+    def __init__(self, command, folder, environment=None, pass_fds=(), port=None, wait=True):
         self.log = Path(folder) / f"log-{time.monotonic_ns()}"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -65,7 +65,8 @@ class Running:
             )
         self.port = port or self._port()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=70)
-        until(self._answers, START_LIMIT_S)
+        if wait:
+            until(self._answers, START_LIMIT_S)
 
     def _port(self):
         found = until(lambda: re.search(r"http://127\.0\.0\.1:(\d+)", self._alive_log()), START_LIMIT_S)

@@ -5,12 +5,18 @@ import subprocess
 import sys
 
 import pytest
+from sqlalchemy import select
 
 from judge.api.settings import is_loopback
 from judge.dispatch.house import short_name
 from judge.dispatch.serving import ServeOptions, api_settings
 from judge.errors import UsageError
+from judge.store import accounts, queue, submissions
+from judge.store.database import Database
+from judge.store.models import Submission
+from judge.store.schema import migrate
 from tests.service.running import SCRIPT
+from tests.service.test_store import new
 
 
 def judge(folder, *arguments):
@@ -45,9 +51,27 @@ def test_a_token_is_made_shown_listed_and_revoked(tmp_path):
     assert (shown["state"], shown["scopes"], shown["user"]) == ("revoked", ["read"], "ada")
 
 
+def test_old_submissions_are_counted_and_then_deleted(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/judge.db")
+    migrate(database)
+    with database.write() as session:
+        user = accounts.user_named(session, "ada")
+        for age_s in (0, 3 * 3600):
+            made, _ = submissions.create(session, new(user), submissions.Room())
+            queue.cancel(session, made.id)
+            session.get_one(Submission, made.number).finished_at -= age_s
+    for last, left in (["--dry-run"], 2), ([], 1):
+        done = judge(tmp_path, "prune", "--older-than", "2h", "--format", "json", *last)
+        assert json.loads(done.stdout) == {"submissions": 1, "deleted": not last, "older_than_s": 7200.0}
+        with database.read() as session:
+            assert len(session.scalars(select(Submission.id)).all()) == left
+    database.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (("prune", "--older-than", "never"), "hours or days"),
         (("token", "create", "ada", "--expires", "soon"), "such as 12h or 90d"),
         (("token", "create", "ada", "--scope", "root"), "submit, read, admin"),
         (("token", "create", "../x"), "no name of a user"),

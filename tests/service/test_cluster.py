@@ -1,5 +1,6 @@
 """Several machines on one PostgreSQL, played by several houses on this one, some of which are killed or paused."""
 
+import asyncio
 import json
 import os
 import signal
@@ -8,10 +9,11 @@ import sys
 import time
 from contextlib import suppress
 
+import procrastinate
 import pytest
 from sqlalchemy import text
 
-from judge.dispatch.cluster import Deferrer, Waker, prepare_queue
+from judge.dispatch.cluster import Deferrer, Waker, prepare_queue, retry_stalled
 from judge.dispatch.lane import LaneSettings
 from judge.dispatch.serving import chosen_lanes
 from judge.errors import UsageError
@@ -127,3 +129,35 @@ def test_a_worker_serves_only_the_queues_it_is_told():
     assert (gpu.worker, gpu.queues) == ("h/cuda0", ("cuda:h200",))
     with pytest.raises(UsageError, match="cpu, cuda, cuda:h200"):
         chosen_lanes(lanes, ["cuda:b200"])
+
+
+def test_the_job_of_a_worker_that_is_gone_is_put_back(postgresql):
+    database = Database(postgresql.new_database())
+    migrate(database)
+    prepare_queue(database)
+    with database.write() as session:
+        user = accounts.user_named(session, "ada")
+        made, _ = submissions.create(session, new(user), submissions.Room(), None, Deferrer(database))
+
+    async def take_and_vanish():
+        conninfo = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=1))
+        async with app.open_async():
+            gone = await app.job_manager.register_worker()
+            return await app.job_manager.fetch_job(queues=["cpu"], worker_id=gone)
+
+    def jobs():
+        with database.read() as session:
+            return session.scalars(text("SELECT status::text FROM procrastinate_jobs")).all()
+
+    job = asyncio.run(take_and_vanish())
+    assert job.task_kwargs == {"submission": made.id}
+    # Its worker was heard of a moment ago: it may still be at work.
+    assert (retry_stalled(database), jobs()) == (0, ["doing"])
+    with database.write() as session:
+        session.execute(text("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 seconds'"))
+    assert (retry_stalled(database), jobs()) == (1, ["todo"])
+    nudge = Waker(database, "w", ["cpu"]).wait(20)
+    assert nudge is not None
+    nudge.set()
+    until(lambda: jobs() == [], 20)

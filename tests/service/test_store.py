@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -9,9 +10,18 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import event, select, text
 
 from judge.errors import MachineError, UsageError
-from judge.records import BackendReport, CaseReport, CompileReport, ProblemReference, Report, SubmissionReport, Timing
+from judge.records import (
+    BackendReport,
+    CaseReport,
+    CompileReport,
+    ProblemReference,
+    Rates,
+    Report,
+    SubmissionReport,
+    Timing,
+)
 from judge.reports.json import render_json
-from judge.store import accounts, queue, submissions
+from judge.store import accounts, devices, pruning, queue, submissions
 from judge.store.database import Database, shown_url
 from judge.store.leases import LeaseWatch
 from judge.store.models import Attempt, Base, CaseResult, Event, Measurement, RequestKey, Source, Submission
@@ -429,14 +439,48 @@ def test_pruning_takes_what_is_old_and_over_and_nothing_else(database, user):
     old = add(database, user, source=b"old")
     finish(database, claim(database).lease)
     waiting = add(database, user, source=b"waiting")
+    shared, again = add(database, user, source=b"waiting"), add(database, user, source=b"again")
+    for one in (shared, again):
+        with database.write() as session:
+            queue.cancel(session, one)
     with database.write() as session:
-        assert submissions.prune(session, time.time() - 60) == 0
-        assert submissions.prune(session, time.time() + 60) == 1
+        queue.rejudge(session, again)
+    assert pruning.prune(database, time.time() - 60) == 0
+    with database.read() as session:
+        assert set(pruning.prunable(session, time.time() + 60)) == {old, shared}
+    assert pruning.prune(database, time.time() + 60) == 2
     with database.read() as session:
         assert submissions.find(session, old) is None
+        assert submissions.find(session, shared) is None
         assert submissions.find(session, waiting) is not None
-        assert session.scalars(select(Source.data)).all() == [b"waiting"]
-        assert session.scalars(select(Event.submission_id)).all() == [waiting]
+        assert set(session.scalars(select(Source.data))) == {b"waiting", b"again"}
+        assert set(session.scalars(select(Event.submission_id))) == {waiting, again}
+
+
+def test_a_gpu_keeps_the_rates_that_were_measured_on_it(database, user):
+    rates = Rates(read_gbs=3900.0, copy_gbs=4100.0, f32_tflops=51.0, f16_tflops=770.0, overhead_us=2.5, samples=9)
+    timing = Timing(median_us=5.0, p10_us=4.9, p90_us=5.1, samples=50, rel_ci95=0.01, cold=True, rates=rates)
+    gpu = devices.Lane("h/cuda0", ("cuda",), "cuda", "NVIDIA H200", "sm_90", "isolated")
+    cpu = replace(gpu, worker="h/cpu0", queues=("cpu",), kind="cpu", name="host")
+
+    def roofs():
+        with database.read() as session:
+            return {one.worker: one.roofs for one in devices.devices(session)}
+
+    with database.write() as session:
+        devices.announce(session, gpu)
+        devices.announce(session, cpu)
+    for worker in ("h/cuda0", "h/cpu0"):
+        add(database, user)
+        finish(database, claim(database, worker=worker).lease, report(timing=timing))
+    assert roofs() == {"h/cuda0": rates.model_dump(), "h/cpu0": {}}
+    with database.write() as session:
+        devices.announce(session, gpu)
+    assert roofs()["h/cuda0"] == rates.model_dump()
+    # Another GPU in the same place has been measured nothing of.
+    with database.write() as session:
+        devices.announce(session, replace(gpu, name="NVIDIA B200"))
+    assert roofs()["h/cuda0"] == {}
 
 
 def test_no_statement_of_the_service_scans_a_table_that_grows(tmp_path):

@@ -32,8 +32,8 @@ def create(
     """Create a token. It is shown this once; the database keeps only its digest."""
     from judge.store.accounts import create_token
 
-    with _opened(database) as store, store.write() as session:
-        text, made = create_token(session, user, scope or ["submit", "read"], _seconds(expires), label)
+    with opened(database) as store, store.write() as session:
+        text, made = create_token(session, user, scope or ["submit", "read"], seconds_of(expires, "--expires"), label)
         record = {**_as_dict(made, user), "token": text}
     if format_ is Format.JSON:
         say_json(record)
@@ -48,7 +48,7 @@ def list_all(database: DatabaseOption = DEFAULT_DATABASE, format_: FormatOption 
     from judge.reports.tables import Column, render_table
     from judge.store.accounts import list_tokens
 
-    with _opened(database) as store, store.read() as session:
+    with opened(database) as store, store.read() as session:
         found = [_as_dict(one, name) for one, name in list_tokens(session)]
     if format_ is Format.JSON:
         say_json(found)
@@ -74,13 +74,13 @@ def revoke(
     from judge.errors import UsageError
     from judge.store.accounts import revoke_token
 
-    with _opened(database) as store, store.write() as session:
+    with opened(database) as store, store.write() as session:
         if not revoke_token(session, token_id):
             raise UsageError(f"There is no token {token_id[:40]!r}. `judge token list` shows them.")
     say(f"{token_id} is revoked.")
 
 
-class _opened:  # noqa: N801 - reads as the word it is in a with statement
+class opened:  # noqa: N801 - reads as the word it is in a with statement
     """The store with its tables up to date, closed at the end."""
 
     def __init__(self, url: str) -> None:
@@ -98,14 +98,15 @@ class _opened:  # noqa: N801 - reads as the word it is in a with statement
         self._database.close()
 
 
-def _seconds(text: str) -> float | None:
+def seconds_of(text: str, option: str) -> float | None:
+    """What was given to an option, None for never. Raises UsageError."""
     from judge.errors import UsageError
 
     if text == "never":
         return None
     found = re.fullmatch(r"([1-9]\d{0,4})([hd])", text)
     if not found:
-        raise UsageError(f"--expires {text[:40]!r} is no time. Give hours or days, such as 12h or 90d, or never.")
+        raise UsageError(f"{option} {text[:40]!r} is no time. Give hours or days, such as 12h or 90d, or never.")
     return int(found[1]) * _UNITS[found[2]]
 
 
