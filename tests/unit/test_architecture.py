@@ -54,7 +54,8 @@ def test_broad_excepts_stand_only_at_process_borders():
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"}))
         and not any(isinstance(child, ast.Raise) and child.exc is None for child in ast.walk(node))
     }
-    assert found <= {"judge/cli/main.py", "judge/pipeline.py", "judge/worker/main.py"}
+    # In intake.py many requests share a transaction, and the fault of one is told to that one alone.
+    assert found <= {"judge/api/intake.py", "judge/cli/main.py", "judge/pipeline.py", "judge/worker/main.py"}
 
 
 def test_the_core_prints_nothing():

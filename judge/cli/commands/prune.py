@@ -16,7 +16,9 @@ def prune(
     database: DatabaseOption = DEFAULT_DATABASE,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Delete finished and cancelled submissions with their sources, reports, events and times.
+    """Delete old submissions with all that is known of them.
+
+    Finished and cancelled ones, with their sources, reports, events and times.
 
     Nothing else ever deletes them. What waits or runs stays, and so does a source that another submission has.
     """
