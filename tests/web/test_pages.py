@@ -192,6 +192,14 @@ def test_a_submission_is_cancelled_and_judged_again(site):
     assert "Place 1" in site.get(f"/submissions/{submission}").text
 
 
+def test_the_last_verdict_stands_until_the_next_one(site):
+    submission = site.plant(site.submit(), wrong_report())
+    site.post(f"/submissions/{submission}/rejudge")
+    text = site.get(f"/submissions/{submission}").text
+    assert "until then the last verdict stands" in text
+    assert "wrong answer" in text
+
+
 def test_what_does_not_exist_is_a_page_for_people_and_a_problem_for_programs(site):
     answer = site.get("/nowhere")
     assert (answer.status_code, "There is nothing at this address" in answer.text) == (404, True)
