@@ -21,6 +21,7 @@ from judge.web import tables
 from judge.web.blocktable import DrawnTable, draw_block_table
 from judge.web.bundle import make_bundle
 from judge.web.failuremap import DrawnMap, draw_map
+from judge.web.ptx import kept_ptx
 from judge.web.rendering import go_to, render
 from judge.web.results import Result, make_result
 from judge.web.roofline import draw_bandwidth, draw_roofline
@@ -190,6 +191,17 @@ def _stored(request: Request, caller: Caller, submission_id: str) -> tuple[Shown
 def _download(data: str | bytes, kind: str, name: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=kind, headers=headers)
+
+
+@router.get("/{submission_id}/ptx")
+def ptx(
+    request: Request, caller: Viewer, submission_id: str, kernel: Annotated[str, Query(max_length=1000)] = ""
+) -> Response:
+    """The PTX that the CPU backend ran, by source lines, as long as the compiler's cache has it."""
+    shown, report = _stored(request, caller, submission_id)
+    problem = service_of(request).problems.get(report.problem.id)
+    found = None if problem is None else kept_ptx(problem, shown.source.encode(), report, kernel)
+    return render(request, "ptx.html", submission=shown.answer, found=found)
 
 
 @router.get("/{submission_id}/source.cu")
