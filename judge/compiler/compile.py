@@ -67,6 +67,15 @@ def compile_unit(unit: TranslationUnit, target: Target, cache: DiskCache | None 
     return _compilation(unit, target, answer, time.monotonic() - started, cached=cached)
 
 
+def kept_compilation(unit: TranslationUnit, target: Target, cache: DiskCache | None = None) -> Compilation | None:
+    """What compile_unit() would find in its cache; None where it would have to compile."""
+    started = time.monotonic()
+    disk = cache if cache is not None else DiskCache(default_folder())
+    key = _key(unit, target, headers_for(unit.source, disk))
+    answer = _stored(disk.read(key)) if key is not None else None
+    return None if answer is None else _compilation(unit, target, answer, time.monotonic() - started, cached=True)
+
+
 def _compilation(unit: TranslationUnit, target: Target, answer: Answer, seconds: float, *, cached: bool) -> Compilation:
     if answer.limit is not None:
         message = CompileMessage(message=limit_message(answer.limit, target.wall_limit_s))

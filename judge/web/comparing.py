@@ -22,6 +22,7 @@ from judge.web.sessions import Viewer
 router = APIRouter()
 
 MAX_LINES = 4000
+"""Of one source: comparing takes effort that grows with the square, and somebody waits."""
 CONTEXT = 3
 
 

@@ -19,9 +19,11 @@ from judge.web.expressions import Unknown, evaluate
 ARCH = "sm_90"
 MAX_THREADS, MAX_GRID, MAX_BLOCK = 1024, (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _CONSTANT = re.compile(
-    r"^[^\S\n]*(?:static\s+|inline\s+|__device__\s+)*(?:constexpr|const)\s+(?:static\s+)?(?:unsigned\s+)?"
-    r"(?:int|unsigned|size_t|long|bool|uint32_t)\s+(?P<name>\w+)\s*=\s*(?P<value>[^;,{}]{1,200});"
-    r"|^[^\S\n]*#\s*define\s+(?P<macro>\w+)\s+(?P<text>[^\n/]{1,200})",
+    # Blanks only, never line ends: else every line of a long file could be looked at from every line before it.
+    r"^[ \t]*+(?:(?:static|inline|__device__)[ \t]++)*+(?:constexpr|const)[ \t]++(?:static[ \t]++)?+"
+    r"(?:unsigned[ \t]++)?"
+    r"(?:int|unsigned|size_t|long|bool|uint32_t)[ \t]++(?P<name>\w++)[ \t]*+=(?P<value>[^;,{}\n]{1,200});"
+    r"|^[ \t]*+#[ \t]*+define[ \t]++(?P<macro>\w++)[ \t]++(?P<text>[^\n/]{1,200})",
     re.MULTILINE,
 )
 _DIM3 = re.compile(r"\s*dim3\s*[({](.*)[)}]\s*\Z", re.DOTALL)

@@ -18,9 +18,10 @@ from judge.store.accounts import Caller
 from judge.store.models import Event
 from judge.verdict import Verdict
 from judge.web import tables
-from judge.web.blocktable import draw_block_table
+from judge.web.blocktable import DrawnTable, draw_block_table
 from judge.web.bundle import make_bundle
 from judge.web.failuremap import DrawnMap, draw_map
+from judge.web.ptx import kept_ptx
 from judge.web.rendering import go_to, render
 from judge.web.results import Result, make_result
 from judge.web.roofline import draw_bandwidth, draw_roofline
@@ -85,11 +86,8 @@ def live(request: Request, caller: Viewer, submission_id: str) -> Response:
 def _with_source(request: Request, template: str, shown: Shown, caller: Caller) -> Response:
     service = service_of(request)
     found = shown.result
-    told = found.told if found else None
     problem = service.problems.get(shown.answer.problem.id)
-    table = None
-    if problem is not None and found is not None and told is not None:
-        table = draw_block_table(problem, told, found.report.seed)
+    table = _block_table(service, found) if found else None
     response = render(
         request,
         template,
@@ -105,6 +103,13 @@ def _with_source(request: Request, template: str, shown: Shown, caller: Caller) 
     )
     response.headers.update(_NO_INDEX if shown.answer.visibility != "public" else {})
     return response
+
+
+def _block_table(service: Service, found: Result) -> DrawnTable | None:
+    problem = service.problems.get(found.report.problem.id)
+    if problem is None or found.told is None:
+        return None
+    return draw_block_table(problem, found.told, found.report.seed)
 
 
 def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap]]:
@@ -188,6 +193,17 @@ def _download(data: str | bytes, kind: str, name: str) -> Response:
     return Response(data, media_type=kind, headers=headers)
 
 
+@router.get("/{submission_id}/ptx")
+def ptx(
+    request: Request, caller: Viewer, submission_id: str, kernel: Annotated[str, Query(max_length=1000)] = ""
+) -> Response:
+    """The PTX that the CPU backend ran, by source lines, as long as the compiler's cache has it."""
+    shown, report = _stored(request, caller, submission_id)
+    problem = service_of(request).problems.get(report.problem.id)
+    found = None if problem is None else kept_ptx(problem, shown.source.encode(), report, kernel)
+    return render(request, "ptx.html", submission=shown.answer, found=found)
+
+
 @router.get("/{submission_id}/source.cu")
 def source(request: Request, caller: Viewer, submission_id: str) -> Response:
     """The source as it was sent, as plain text."""
@@ -207,6 +223,15 @@ _TABLES = {
     "map": tables.map_csv,
     "times": tables.times_csv,
 }
+
+
+@router.get("/{submission_id}/block-table.csv")
+def block_table(request: Request, caller: Viewer, submission_id: str) -> Response:
+    """The block table of the page as CSV."""
+    shown, _ = _stored(request, caller, submission_id)
+    drawn = _block_table(service_of(request), shown.result) if shown.result else None
+    name = f"block-table-{submission_id[:12]}.csv"
+    return _download(tables.block_table_csv(drawn), "text/csv; charset=utf-8", name)
 
 
 @router.get("/{submission_id}/{name}.csv")

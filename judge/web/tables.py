@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from judge.records import Report
 from judge.reports.style import one_line
+from judge.web.blocktable import DrawnTable
 from judge.web.failuremap import element, place
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
@@ -55,6 +56,12 @@ def map_csv(report: Report) -> str:
         for c in case.error.map.cells
     ]
     return _csv(("case", "where", "wrong", "elements", "worst", "got", "want"), rows)
+
+
+def block_table_csv(drawn: DrawnTable | None) -> str:
+    """The block table of the sequence that failed; only the head where there is none."""
+    rows = [(drawn.sequence, r.logical, r.physical, r.tokens, r.remark) for r in drawn.rows] if drawn else []
+    return _csv(("sequence", "logical_page", "physical_page", "tokens", "remark"), rows)
 
 
 def times_csv(report: Report) -> str:

@@ -235,9 +235,10 @@ def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_p
 
 
 def paths(judged):
-    return ["/", PROBLEM, "/problems/paged-decode?hints=1", f"{PROBLEM}/solutions?reveal=true", *judged.values(),
-            "/submissions", f"/compare?a={judged['wrong'][13:]}&b={judged['accepted'][13:]}", "/leaderboards",
-            "/leaderboards/gqa-decode", "/api", "/tokens", "/login", "/nowhere"]  # fmt: skip
+    a, b = (judged[name].rpartition("/")[2] for name in ("wrong", "accepted"))
+    results = [*judged.values(), f"{judged['accepted']}/ptx", f"/compare?a={a}&b={b}", "/submissions"]
+    problems = ["/", PROBLEM, "/problems/paged-decode?hints=1", f"{PROBLEM}/solutions?reveal=true"]
+    return [*problems, *results, "/leaderboards", "/leaderboards/gqa-decode", "/api", "/tokens", "/login", "/nowhere"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,5 +1,6 @@
 """The preview of launches: values as C++ has them, and no guess where only the compiler knows."""
 
+import time
 from html import escape
 
 import pytest
@@ -116,3 +117,14 @@ def test_the_page_shows_it_with_and_without_javascript(site):
     assert "<html" not in part
     assert "100 threads, 4 warps" in part
     assert "4 threads are left in the last warp" in part
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["static\n" * 30_000, "const " * 40_000, "const" + " " * 200_000, "constexpr int a =" * 12_000, "#define " * 30_000,
+     "".join(f"constexpr int a{n} = a{n - 1} + 1;\n" for n in range(6_000)), " \t" * 100_000],
+)  # fmt: skip
+def test_a_long_source_is_previewed_while_one_waits(problems, text):
+    began = time.process_time()
+    of(text + "\n// @launch f<<<1, 32>>>(Q)\n", problems)
+    assert time.process_time() - began < 5

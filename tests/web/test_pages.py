@@ -192,6 +192,14 @@ def test_a_submission_is_cancelled_and_judged_again(site):
     assert "Place 1" in site.get(f"/submissions/{submission}").text
 
 
+def test_the_last_verdict_stands_until_the_next_one(site):
+    submission = site.plant(site.submit(), wrong_report())
+    site.post(f"/submissions/{submission}/rejudge")
+    text = site.get(f"/submissions/{submission}").text
+    assert "until then the last verdict stands" in text
+    assert "wrong answer" in text
+
+
 def test_what_does_not_exist_is_a_page_for_people_and_a_problem_for_programs(site):
     answer = site.get("/nowhere")
     assert (answer.status_code, "There is nothing at this address" in answer.text) == (404, True)
@@ -265,3 +273,17 @@ def test_the_stream_of_a_page_goes_on_where_it_was_cut(site):
     assert site.get(f"{base}?after={whole[-1]}").status_code == 204
     after = re.search(r'data-after="(\d+)"', site.get(f"/submissions/{submission}").text)[1]
     assert int(after) == whole[-1]
+
+
+def test_a_block_table_is_shown_and_comes_as_a_file(site):
+    problem = site.service.problems["paged-decode"]
+    report = wrong_report()
+    case = report.cases[1].model_copy(
+        update={"name": "context-16", "parameters": dict(problem.case("context-16").parameters)}
+    )
+    changes = {"cases": (case,), "problem": ProblemReference(id=problem.id, version=problem.version)}
+    submission = site.plant(site.submit(problem=problem.id), report.model_copy(update=changes))
+    assert "Block table of sequence 0" in site.get(f"/submissions/{submission}").text
+    rows = list(csv.DictReader(io.StringIO(site.get(f"/submissions/{submission}/block-table.csv").text)))
+    assert rows[0]["tokens"] == "0 to 15"
+    assert [row["physical_page"] for row in rows if row["remark"].startswith("unused")] == ["-1"]
