@@ -57,7 +57,7 @@ def test_workers_on_other_machines_judge_and_one_that_is_paused_changes_nothing(
         try:
             # Others find that its beat stands still, and one of them takes over.
             until(lambda: client.get(f"/api/v1/submissions/{held}").json()["attempt"] == 2, 60, 0.2)
-            client.post(f"/api/v1/submissions/{held}/cancel")
+            assert client.post(f"/api/v1/submissions/{held}/cancel").json()["state"] == "cancelled"
         finally:
             with suppress(ProcessLookupError):
                 os.kill(lane, signal.SIGCONT)
