@@ -370,7 +370,10 @@ def rejudge(session: Session, submission_id: str) -> bool:
 
 
 def _locked(session: Session, submission_id: str) -> Submission | None:
-    return session.scalars(select(Submission).where(Submission.id == submission_id).with_for_update()).first()
+    # The session may have read the row before it was locked, and another one may have changed it since.
+    fresh = {"populate_existing": True}
+    wanted = select(Submission).where(Submission.id == submission_id).with_for_update()
+    return session.scalars(wanted.execution_options(**fresh)).first()
 
 
 def running_attempts(session: Session) -> list[tuple[Lease, str, int]]:

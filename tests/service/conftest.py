@@ -9,6 +9,7 @@ import pytest
 from judge.store.database import Database
 from judge.store.schema import migrate
 from tests.service.postgresql import PostgreSQL, programs
+from tests.service.running import start_serve, until
 
 KINDS = ("sqlite", "postgresql") if programs() is not None else ("sqlite",)
 
@@ -46,6 +47,15 @@ def empty_file(tmp_path_factory):
     migrate(database)
     database.close()
     return path
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """`judge serve` on SQLite with a lane that is ready; whoever kills a part of it waits until it is back."""
+    running = start_serve(tmp_path_factory.mktemp("served"))
+    until(lambda: running.client.get("/readyz").json()["parts"]["devices"] == "ok", 60)
+    yield running
+    running.stop()
 
 
 @pytest.fixture(params=KINDS)

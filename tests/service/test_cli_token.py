@@ -5,9 +5,11 @@ import subprocess
 import sys
 
 import pytest
+import structlog
 from sqlalchemy import select
 
 from judge.api.settings import is_loopback
+from judge.cli.main import run
 from judge.dispatch.house import short_name
 from judge.dispatch.serving import ServeOptions, api_settings
 from judge.errors import UsageError
@@ -15,18 +17,28 @@ from judge.store import accounts, queue, submissions
 from judge.store.database import Database
 from judge.store.models import Submission
 from judge.store.schema import migrate
-from tests.service.running import SCRIPT
 from tests.service.test_store import new
 
 
-def judge(folder, *arguments):
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+@pytest.fixture
+def judge(tmp_path, monkeypatch, capsys):
+    """Call `judge` with arguments in a folder of its own, within this process; a process costs a second."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JUDGE_DATABASE", raising=False)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["/usr/bin/judge", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, ended.value.code, told.out, told.err)
+
+    yield call
+    structlog.reset_defaults()
 
 
-def test_a_token_is_made_shown_listed_and_revoked(tmp_path):
+def test_a_token_is_made_shown_listed_and_revoked(judge):
     made = judge(
-        tmp_path,
         "token",
         "create",
         "ada",
@@ -42,16 +54,16 @@ def test_a_token_is_made_shown_listed_and_revoked(tmp_path):
     assert made.returncode == 0, made.stderr
     token = json.loads(made.stdout)
     assert token["token"].startswith("kj_")
-    listed = judge(tmp_path, "token", "list")
+    listed = judge("token", "list")
     assert token["id"] in listed.stdout
     assert "laptop" in listed.stdout
     assert token["token"] not in listed.stdout
-    assert judge(tmp_path, "token", "revoke", token["id"]).returncode == 0
-    [shown] = json.loads(judge(tmp_path, "token", "list", "--format", "json").stdout)
+    assert judge("token", "revoke", token["id"]).returncode == 0
+    [shown] = json.loads(judge("token", "list", "--format", "json").stdout)
     assert (shown["state"], shown["scopes"], shown["user"]) == ("revoked", ["read"], "ada")
 
 
-def test_old_submissions_are_counted_and_then_deleted(tmp_path):
+def test_old_submissions_are_counted_and_then_deleted(tmp_path, judge):
     database = Database(f"sqlite:///{tmp_path}/judge.db")
     migrate(database)
     with database.write() as session:
@@ -61,7 +73,7 @@ def test_old_submissions_are_counted_and_then_deleted(tmp_path):
             queue.cancel(session, made.id)
             session.get_one(Submission, made.number).finished_at -= age_s
     for last, left in (["--dry-run"], 2), ([], 1):
-        done = judge(tmp_path, "prune", "--older-than", "2h", "--format", "json", *last)
+        done = judge("prune", "--older-than", "2h", "--format", "json", *last)
         assert json.loads(done.stdout) == {"submissions": 1, "deleted": not last, "older_than_s": 7200.0}
         with database.read() as session:
             assert len(session.scalars(select(Submission.id)).all()) == left
@@ -81,14 +93,14 @@ def test_old_submissions_are_counted_and_then_deleted(tmp_path):
         (("serve", "--login", "--no-login"), "exclude each other"),
     ],
 )
-def test_what_cannot_be_is_usage(tmp_path, arguments, told):
-    ended = judge(tmp_path, *arguments)
+def test_what_cannot_be_is_usage(judge, arguments, told):
+    ended = judge(*arguments)
     assert (ended.returncode, told in ended.stderr) == (2, True), ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_a_database_that_is_not_there_is_a_fault_of_the_machine(tmp_path):
-    ended = judge(tmp_path, "serve", "--port", "0", "--database", "postgresql://ada:secret@127.0.0.1:1/none")
+def test_a_database_that_is_not_there_is_a_fault_of_the_machine(judge):
+    ended = judge("serve", "--port", "0", "--database", "postgresql://ada:secret@127.0.0.1:1/none")
     assert ended.returncode == 3
     assert "secret" not in ended.stderr + ended.stdout
 

@@ -44,9 +44,9 @@ def test_workers_on_other_machines_judge_and_one_that_is_paused_changes_nothing(
     client = server.client
     try:
         until(lambda: len(client.get("/api/v1/devices").json()) == 2, 60)
-        ids = [submit(client, seed=n) for n in range(4)]
+        ids = [submit(client, seed=n) for n in range(2)]
         wrong = submit(client, WRONG)
-        assert [verdict(client, one) for one in ids] == ["accepted"] * 4
+        assert [verdict(client, one) for one in ids] == ["accepted"] * 2
         assert verdict(client, wrong) == "wrong_answer"
         held = submit(client, ENDLESS, cases="all")
         until(lambda: client.get(f"/api/v1/submissions/{held}").json()["state"] == "running")
@@ -57,7 +57,7 @@ def test_workers_on_other_machines_judge_and_one_that_is_paused_changes_nothing(
         try:
             # Others find that its beat stands still, and one of them takes over.
             until(lambda: client.get(f"/api/v1/submissions/{held}").json()["attempt"] == 2, 60, 0.2)
-            client.post(f"/api/v1/submissions/{held}/cancel")
+            assert client.post(f"/api/v1/submissions/{held}/cancel").json()["state"] == "cancelled"
         finally:
             with suppress(ProcessLookupError):
                 os.kill(lane, signal.SIGCONT)

@@ -7,7 +7,7 @@ from tests.service.conftest import KINDS, free_port
 from tests.service.postgresql import PostgreSQL
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 10), ("postgresql", 8)])
+@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 9), ("postgresql", 6)])
 def test_kills_and_pauses_lose_double_and_stick_nothing(tmp_path, kind, kills):
     if kind not in KINDS:
         pytest.skip("there is no PostgreSQL server on this machine")

@@ -9,21 +9,14 @@ import threading
 import time
 
 import httpx
-import pytest
 
 from judge.records import Report
+from judge.store import submissions
+from judge.store.database import Database
 from judge.verdict import Verdict
 from tests.service.running import ENDLESS, ROOT, SCRIPT, WRONG, body, children, start_serve, submit, until, verdict
 
 LANE, API = "judge.dispatch.lane", "judge.api.main"
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    running = start_serve(tmp_path_factory.mktemp("served"))
-    until(lambda: running.client.get("/readyz").json()["parts"]["devices"] == "ok", 60)
-    yield running
-    running.stop()
 
 
 def events(client, submission, after=None):
@@ -142,31 +135,32 @@ def test_the_log_is_structured_and_holds_no_source(served):
 
 def test_all_of_it_killed_at_once_loses_nothing(tmp_path):
     running = start_serve(tmp_path)
-    ids = [submit(running.client, seed=n) for n in range(3)] + [submit(running.client, ENDLESS, cases="all")]
+    ids = [submit(running.client, seed=n) for n in range(2)] + [submit(running.client, ENDLESS, cases="all")]
     key = {"Idempotency-Key": "one"}
     first = running.client.post("/api/v1/submissions", json=body(), headers=key).json()["id"]
     until(lambda: any(state(running.client, one) != "queued" for one in ids), 60)
     running.stop(signal.SIGKILL)
     again = start_serve(tmp_path)
     try:
-        assert [verdict(again.client, one) for one in ids[:3]] == ["accepted"] * 3
+        assert [verdict(again.client, one) for one in ids[:2]] == ["accepted"] * 2
         assert again.client.post("/api/v1/submissions", json=body(), headers=key).json()["id"] == first
-        assert again.client.get(f"/api/v1/submissions/{ids[3]}").status_code == 200
-        until(lambda: state(again.client, ids[3]) == "running", 60)
+        assert again.client.get(f"/api/v1/submissions/{ids[2]}").status_code == 200
+        until(lambda: state(again.client, ids[2]) == "running", 60)
+        assert refused_second(tmp_path) == 2
+        tried = again.client.get(f"/api/v1/submissions/{ids[2]}/attempts").json()
+        faults = sum(one["state"] == "lost" for one in tried)
         began = time.monotonic()
-        code, took = end_with_streams_open(again, ids[3])
+        code, took = end_with_streams_open(again, ids[2])
         assert (code, took < 2.5, time.monotonic() - began < 8) == (0, True, True)
     finally:
         again.stop(signal.SIGKILL)
-    third = start_serve(tmp_path)
-    try:
-        # A drain is no fault: what ran was given back, and runs again.
-        attempts = third.client.get(f"/api/v1/submissions/{ids[3]}/attempts").json()
-        assert "returned" in [one["state"] for one in attempts]
-        assert third.client.post(f"/api/v1/submissions/{ids[3]}/cancel").json()["state"] == "cancelled"
-        assert refused_second(tmp_path) == 2
-    finally:
-        third.stop()
+    # A drain is no fault: what ran was given back, and waits to run again.
+    database = Database(f"sqlite:///{tmp_path}/judge.db")
+    with database.read() as session:
+        found, _ = submissions.find(session, ids[2])
+        assert (found.state, found.faults) == ("queued", faults)
+        assert submissions.attempts_of(session, ids[2])[-1].state == "returned"
+    database.close()
 
 
 def end_with_streams_open(running, submission):

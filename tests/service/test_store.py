@@ -29,6 +29,7 @@ from judge.store.queue import Lease, StaleLease
 from judge.store.schema import at_head, migrate
 from judge.store.submissions import KeyReused, NewSubmission, QueueFull, Room
 from judge.verdict import Verdict
+from tests.service.conftest import KINDS
 
 ROOM = Room()
 
@@ -218,6 +219,26 @@ def test_cancel_works_in_every_state_and_only_once(database, user):
     with pytest.raises(StaleLease):
         finish(database, lease)
     assert claim(database) is None
+
+
+@pytest.mark.skipif("postgresql" not in KINDS, reason="there is no PostgreSQL server on this machine")
+def test_a_cancel_knows_what_happened_between_its_first_look_and_its_lock(postgresql, migrated):
+    database = Database(postgresql.new_database(migrated))
+    with database.write() as session:
+        owner = accounts.user_named(session, "ada")
+    submission = add(database, owner)
+    with database.write() as session:
+        known, _ = submissions.find(session, submission)
+        assert known.state == "queued"
+        lease = claim(database).lease
+        with database.write() as other:
+            queue.beat(other, lease, [("case", {}, 0.0)])
+        assert queue.cancel(session, submission)
+    assert state(database, submission)[:2] == ("cancelled", 1)
+    with database.read() as session:
+        assert [one.state for one in submissions.attempts_of(session, submission)] == ["cancelled"]
+    assert [kind for _, kind in events(database, submission)] == ["queued", "started", "case", "cancelled"]
+    database.close()
 
 
 def test_a_rejudge_keeps_the_old_result_until_the_new_one_is_there(database, user):
