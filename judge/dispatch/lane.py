@@ -169,9 +169,11 @@ class LaneProcess:
             if waker is None and self.health.ready():
                 # A lane that cannot judge takes no job either.
                 waker = Waker(self.database, self.settings.worker, self.settings.queues)
-            nudge = waker.wait(POLL_S) if waker is not None else None
+            # A nudge is kept while the next worker comes up; followed too early it would be lost for a second.
+            ready = waker is not None and self.health.ready()
+            nudge = waker.wait(POLL_S) if waker is not None and ready else None
             if nudge is None and time.monotonic() - looked_at < IDLE_POLL_S:
-                self.stop.wait(0.0 if waker is not None else POLL_S)
+                self.stop.wait(0.0 if ready else POLL_S)
                 continue
             self._round()
             looked_at = time.monotonic()
