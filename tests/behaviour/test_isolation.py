@@ -434,8 +434,8 @@ def test_no_expected_value_and_no_seed_enters_a_box(monkeypatch):
 # Where boxes come from
 
 
-def test_continuous_integration_fetches_bubblewrap_where_it_is_missing(tmp_path):
-    """The script itself, with stand-ins for the package manager and make, on a path without bwrap."""
+def test_continuous_integration_fetches_what_is_missing(tmp_path):
+    """The script itself, with stand-ins for the package manager and make, on a path without what the tests need."""
     tools = tmp_path / "bin"
     tools.mkdir()
     (tmp_path / ".ci").mkdir()
@@ -450,9 +450,10 @@ def test_continuous_integration_fetches_bubblewrap_where_it_is_missing(tmp_path)
     )
     called = (tmp_path / "called").read_text().splitlines()
     (install,) = [line for line in called if line.startswith("apt-get install")]
-    assert install.split()[-1] == "bubblewrap"
+    assert install.split()[-4:] == ["bubblewrap", "chromium", "nodejs", "npm"]
     assert called[-1] == "make test"
-    (tools / "bwrap").symlink_to("/bin/true")
+    for name in ("bwrap", "chromium", "npm"):
+        (tools / name).symlink_to("/bin/true")
     (tmp_path / "called").unlink()
     subprocess.run(
         ["/bin/bash", tmp_path / ".ci/run"], env={"PATH": str(tools)}, check=True, capture_output=True, timeout=30
