@@ -1,8 +1,8 @@
 """The catalogue of hostile submissions through the real pipeline, on the CPU backend.
 
-By default the first spelling of every second row but the slowest, for the time of a test run; JUDGE_REDTEAM=first tries the
-first spelling of all rows and JUDGE_REDTEAM=all every one, as `judge selftest` does. Set JUDGE_REDTEAM to a
-part of a name to try only those.
+By default the first spelling of every second row but the slowest, for the time of a test run;
+JUDGE_REDTEAM=first tries the first spelling of all rows and JUDGE_REDTEAM=all every one, as `judge selftest`
+does. Set JUDGE_REDTEAM to a part of a name to try only those.
 """
 
 import os
