@@ -20,7 +20,8 @@ def configure_logs(stream: TextIO) -> None:
             _harmless,
             last,
         ],
-        logger_factory=structlog.PrintLoggerFactory(stream),
+        # One write a line: processes share the stream, and a line of one must not begin within a line of another.
+        logger_factory=structlog.WriteLoggerFactory(stream),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=False,
     )

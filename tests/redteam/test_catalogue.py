@@ -18,6 +18,7 @@ from judge.verdict import Verdict
 
 CHOICE = os.environ.get("JUDGE_REDTEAM", "")
 FIRST = [row for row in catalogue() if row.first]
+BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
 SLOW_S = 25.0
 SETS = {"": [row for row in FIRST[::2] if row.longest_s < SLOW_S], "first": FIRST, "all": list(catalogue())}
 ROWS = SETS[CHOICE] if CHOICE in SETS else [row for row in catalogue() if CHOICE in row.id]
@@ -35,7 +36,9 @@ def test_row_holds(row, outcomes):
         if outcome.ok:
             pytest.fail(f"holds now; take `known` out: {row.known}")
         pytest.xfail(row.known)
-    assert outcome.faults == ()
+    # Beside other tests nothing takes the time it would alone; `judge selftest` holds rows to theirs.
+    held = tuple(fault for fault in outcome.faults if not (BESIDE_OTHERS and fault.startswith("took ")))
+    assert held == ()
 
 
 def test_the_honest_kernel_is_accepted_before_and_after(outcomes):
