@@ -13,6 +13,15 @@ def state_store(b: Builder, field: State, text: str) -> None:
     b.store(b.offset("%st", field), Value(text, "i32"))
 
 
+def spend_fuel(b: Builder, empty: str, enough: str) -> None:
+    """Take one unit of the warp's share and go to one of two labels."""
+    pointer = b.offset("%st", State.FUEL)
+    left = b.binary("sub", b.load(pointer, "i64"), const_int(1, "i64"))
+    b.store(pointer, left)
+    spent = b.icmp("slt", left, const_int(0, "i64"))
+    b.emit(f"br i1 {spent.text}, label %{empty}, label %{enough}")
+
+
 class Dispatcher:
     """Emits the head of a warp function.
 
@@ -81,11 +90,7 @@ class Dispatcher:
         """Where a group that parted or must wait goes on: at the next choice, unless the warp has had its share."""
         b = self.b
         b.label("share")
-        pointer = b.offset("%st", State.FUEL)
-        left = b.binary("sub", b.load(pointer, "i64"), const_int(1, "i64"))
-        b.store(pointer, left)
-        spent = b.icmp("slt", left, const_int(0, "i64"))
-        b.emit(f"br i1 {spent.text}, label %had_its_share, label %dispatch")
+        spend_fuel(b, "had_its_share", "dispatch")
         b.label("had_its_share")
         state_store(b, State.ROTATE32, "0")
         b.emit(f"ret i32 {Status.YIELD}")

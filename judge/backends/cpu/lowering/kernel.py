@@ -25,7 +25,7 @@ from judge.backends.cpu.lowering import (
 from judge.backends.cpu.lowering.carried import carried_copies
 from judge.backends.cpu.lowering.context import Lowering, Registers
 from judge.backends.cpu.lowering.copies import copied_bytes, quiet_reads
-from judge.backends.cpu.lowering.dispatch import Dispatcher, state_store
+from judge.backends.cpu.lowering.dispatch import Dispatcher, spend_fuel, state_store
 from judge.backends.cpu.lowering.flags import loose_stores
 from judge.backends.cpu.lowering.flow import (
     EXIT,
@@ -383,14 +383,6 @@ class _KernelLowering:
         """Choose the next group, unless the warp has had its share."""
         self.b.emit("br label %share")
 
-    def _spend(self, empty: str, enough: str) -> None:
-        b = self.b
-        pointer = b.offset("%st", State.FUEL)
-        left = b.binary("sub", b.load(pointer, "i64"), const_int(1, "i64"))
-        b.store(pointer, left)
-        spent = b.icmp("slt", left, const_int(0, "i64"))
-        b.emit(f"br i1 {spent.text}, label %{empty}, label %{enough}")
-
     def _go(self, block: Block, target: int, lanes: str) -> None:
         """All lanes of the running group go to one block."""
         b = self.b
@@ -421,7 +413,7 @@ class _KernelLowering:
             b.emit(f"br label %{self._label(target)}")
             return
         name = b.fresh()[1:]
-        self._spend(f"empty_{name}", f"again_{name}")
+        spend_fuel(b, f"empty_{name}", f"again_{name}")
         b.label(f"empty_{name}")
         if self.lw.whole_warp:
             self.resumed.add(target)
