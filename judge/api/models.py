@@ -154,7 +154,7 @@ class DeviceAnswer(Answer):
     arch: str
     isolation: Literal["isolated", "restricted", "none"]
     queues: tuple[str, ...]
-    state: Literal["ready", "quarantined", "gone"]
+    state: Literal["starting", "ready", "quarantined", "gone"]
     roofs: dict[str, float] = Field(
         description="Rates of a GPU that were last measured beside a time: read_gbs, copy_gbs, f32_tflops and so on."
     )

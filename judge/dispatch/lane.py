@@ -139,6 +139,7 @@ class LaneProcess:
         """Judge until the process is told to end."""
         signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.announce_start()
         try:
             if self.database.sqlite:
                 self._poll()
@@ -242,6 +243,15 @@ class LaneProcess:
             self._announce()
         elif now - self._seen_at > SEEN_S:
             self.say_seen(*self.health.state())
+
+    def announce_start(self) -> None:
+        """Let submissions wait for the device from now on, instead of being refused until its first worker is up."""
+        try:
+            with self.database.write() as session:
+                settings = self.settings
+                devices.announce_start(session, settings.worker, settings.queues, settings.kind)
+        except StoreUnavailable as error:
+            _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
 
     def _announce(self) -> None:
         pool = self.pools[self.settings.kind]

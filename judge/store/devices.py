@@ -53,6 +53,16 @@ def announce(session: Session, lane: Lane) -> None:
     )
 
 
+def announce_start(session: Session, worker: str, queues: tuple[str, ...], kind: str) -> None:
+    """Enter a device whose first worker is on its way: its queues take submissions, what it is nobody knows yet."""
+    known = session.get(Device, worker)
+    if known is None:
+        announce(session, Lane(worker, queues, kind, queues[-1], "", "none"))
+    else:
+        announce(session, Lane(worker, queues, kind, known.name, known.arch, known.isolation))
+    seen(session, worker, "starting", "its first worker is on its way")
+
+
 def note_roofs(session: Session, worker: str, report: Report) -> None:
     """Keep with a GPU the rates that a report of its worker measured beside its times, where there are any."""
     timings = [case.timing for case in report.cases if case.timing is not None]
@@ -63,7 +73,7 @@ def note_roofs(session: Session, worker: str, report: Report) -> None:
 
 
 def seen(session: Session, worker: str, state: str, reason: str = "", *, judged: bool = False) -> None:
-    """Say that a device is still there, in a state: ready, quarantined or gone."""
+    """Say that a device is still there, in a state: starting, ready, quarantined or gone."""
     now = time.time()
     values = {"state": state, "reason": reason[:500], "seen_at": now, **({"judged_at": now} if judged else {})}
     session.execute(update(Device).where(Device.id == worker).values(beat=Device.beat + 1, **values))
@@ -81,8 +91,8 @@ def devices(session: Session) -> Sequence[Device]:
 
 
 def served_queues(session: Session) -> set[str]:
-    """Queues that a device which is ready takes from."""
-    return {name for device in devices(session) if device.state == "ready" for name in device.queues}
+    """Queues that a device takes from which is ready or about to be."""
+    return {name for device in devices(session) if device.state in ("ready", "starting") for name in device.queues}
 
 
 def forget_gone(session: Session) -> None:

@@ -219,7 +219,7 @@ class Measurement(Base):
 
 
 class Device(Base):
-    """A CPU lane or a GPU of one worker; roofs: what was measured on it. state: ready, quarantined or gone."""
+    """A CPU lane or a GPU of one worker; roofs: measured on it. state: starting, ready, quarantined or gone."""
 
     __tablename__ = "devices"
 

@@ -110,6 +110,26 @@ def test_a_gpu_that_fails_its_health_kernel_is_quarantined_and_its_work_goes_els
     after_a_round(broken, lambda: broken.judged == [Lease(again, 1)])
 
 
+def test_a_device_that_starts_is_shown_and_its_queues_take_submissions(database, user, lane):
+    StandIn.broken = {0}
+    one = lane(0)
+    one.announce_start()
+    assert told(database)["h/cuda0"][0] == "starting"
+    with database.read() as session:
+        assert devices.served_queues(session) == {"cuda", "cuda:h200"}
+    waiting = add(database, user, lane="cuda")
+    after_a_round(one, lambda: told(database)["h/cuda0"][0] == "quarantined")
+    with database.read() as session:
+        assert devices.served_queues(session) == set()
+    StandIn.broken = set()
+    after_a_round(one, lambda: state(database, waiting)[0] == "done")
+    one.announce_start()
+    with database.read() as session:
+        [shown] = devices.devices(session)
+    # What it is was told by its last worker, and stays.
+    assert (shown.state, shown.name, shown.arch) == ("starting", "NVIDIA H200", "sm_90")
+
+
 def test_a_gpu_that_breaks_while_it_serves_stops_taking_work(database, user, lane):
     one = lane(0)
     first = add(database, user, lane="cuda")
