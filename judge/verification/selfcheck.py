@@ -5,6 +5,7 @@ mutants, its starter, one for each planted submission). They run in a few proces
 judging a submission is itself a chain of processes that mostly wait for one another.
 """
 
+import difflib
 import functools
 import os
 import re
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from judge.catalogue import load_problem
-from judge.errors import JudgeError
+from judge.errors import JudgeError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import judge_submission
@@ -54,11 +55,17 @@ AUTHOR_ERRORS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """backend: as in Options. full_matrix: every case that kills a mutant, not only the first. jobs: processes."""
+    """backend: as in Options. full_matrix: every case that kills a mutant, not only the first. jobs: processes.
+
+    brief: a kernel that must fail is run on the case it is expected to fail, or up to its first failure; on all
+    cases only where that does not show what is expected. only: names of the checks to run, all where it is empty.
+    """
 
     backend: Literal["auto", "cpu", "cuda"] = "cpu"
     full_matrix: bool = False
     jobs: int = 2
+    brief: bool = False
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,16 +103,18 @@ def checks_of(problem_id: str) -> list[Check]:
 def verify(
     problem_ids: list[str], settings: Settings, done: Callable[[Finding], None] = lambda finding: None
 ) -> list[Finding]:
-    """Run every check of the problems; done is called with each finding as soon as it is there.
+    """Run the checks of the problems; done is called with each finding as soon as it is there.
 
     The findings come back in the order of the checks. A problem that does not load is one finding.
+    Raises UsageError where a name in settings.only is no check of any of them.
     """
-    # The processes share the cores already; BLAS threads of each would only wait for one another.
+    checks = _chosen(list(_all_checks(problem_ids)), settings.only)
+    # The processes share the cores already.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     futures: list[Future[Finding]] = []
     with ProcessPoolExecutor(settings.jobs, get_context("spawn"), _die_quietly_on_interrupt) as pool:
         try:
-            for check in _all_checks(problem_ids):
+            for check in checks:
                 if isinstance(check, Finding):
                     future: Future[Finding] = Future()
                     future.set_result(check)
@@ -130,6 +139,16 @@ def _all_checks(problem_ids: list[str]) -> Iterator[Check | Finding]:
             yield from checks_of(problem_id)
         except (JudgeError, *AUTHOR_ERRORS) as error:
             yield Finding(problem_id, "load", ok=False, text=f"does not load: {error}")
+
+
+def _chosen(checks: list[Check | Finding], only: tuple[str, ...]) -> list[Check | Finding]:
+    known = [check.name for check in checks if isinstance(check, Check)]
+    for name in only:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            advice = f"Did you mean {close[0]}?" if close else "judge verify without --check lists them."
+            raise UsageError(f"There is no check {name!r}. {advice}")
+    return [check for check in checks if not only or isinstance(check, Finding) or check.name in only]
 
 
 def run_check(check: Check, settings: Settings) -> Finding:
@@ -200,7 +219,15 @@ def _check_starter(problem: Problem, settings: Settings) -> _Outcome:
 
 
 def _check_submission(problem: Problem, submission: PlantedSubmission, settings: Settings) -> _Outcome:
-    report = _judge(problem, submission.path.read_bytes(), submission.path.name, settings)
+    data = submission.path.read_bytes()
+    report: Report | None = None
+    if settings.brief and submission.folder != Verdict.ACCEPTED.value:
+        expected = submission.expectation.case
+        report = _judge(problem, data, submission.path.name, settings, (expected,) if expected else (), fail_fast=True)
+        if any(expectation_faults(report, submission, settings.backend)):
+            report = None
+    if report is None:
+        report = _judge(problem, data, submission.path.name, settings)
     faults = tuple(expectation_faults(report, submission, settings.backend))
     summary = f"{report.verdict.value}, {len(report.cases)} cases in {report.seconds:.1f} s"
     return not faults, summary if not faults else f"{faults[0]} ({_told(report)})", faults[1:]
@@ -261,8 +288,16 @@ def _lines(report: Report, cases: list[CaseReport]) -> set[int]:
     return {line for line in told if line is not None}
 
 
-def _judge(problem: Problem, data: bytes, name: str, settings: Settings) -> Report:
-    options = Options(backend=settings.backend, seed=SEED, group="all")
+def _judge(
+    problem: Problem,
+    data: bytes,
+    name: str,
+    settings: Settings,
+    cases: tuple[str, ...] = (),
+    *,
+    fail_fast: bool = False,
+) -> Report:
+    options = Options(backend=settings.backend, seed=SEED, group="all", cases=cases, fail_fast=fail_fast)
     return judge_submission(problem, data, name, options, NullSink())
 
 

@@ -1,4 +1,7 @@
-"""What `judge verify` proves, problem by problem: every planted submission gets its verdict on the CPU backend."""
+"""What `judge verify --brief` proves, problem by problem: every planted submission gets its verdict on the CPU backend.
+
+`make verify` runs wrong kernels on all cases, too.
+"""
 
 import os
 
@@ -10,6 +13,6 @@ from judge.verification.selfcheck import Settings, verify
 
 @pytest.mark.parametrize("problem_id", find_problems())
 def test_problem_is_in_order(problem_id):
-    findings = verify([problem_id], Settings(jobs=os.cpu_count() or 2))
+    findings = verify([problem_id], Settings(jobs=os.cpu_count() or 2, brief=True))
     assert [f"{finding.check}: {finding.text}" for finding in findings if not finding.ok] == []
     assert len(findings) > 20

@@ -21,6 +21,13 @@ def verify(
     backend: Annotated[Backend, typer.Option(help="Where the planted submissions are judged.")] = Backend.CPU,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Checks at the same time.")] = 2,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole kill matrix.")] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Run wrong kernels only until they have failed as expected.")
+    ] = False,
+    checks: Annotated[
+        list[str] | None,
+        typer.Option("--check", metavar="NAME", help="Only this check, such as mutants or accepted/plain.cu."),
+    ] = None,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Prove that problems and their planted kernels are right."""
@@ -38,7 +45,7 @@ def verify(
     if not chosen:
         remark("There are no problems to verify.")
         raise typer.Exit(Exit.NOTHING_TO_DO)
-    settings = Settings(backend=backend.value, full_matrix=verbose, jobs=jobs)
+    settings = Settings(backend=backend.value, full_matrix=verbose, jobs=jobs, brief=brief, only=tuple(checks or ()))
     findings = verify(chosen, settings, _progress)
     if format_ is Format.JSON:
         say_json({"schema_version": 1, "findings": [dataclasses.asdict(finding) for finding in findings]})
