@@ -432,7 +432,7 @@ def test_a_stream_tells_what_happens_while_it_is_open(open_api, store):
     assert ids == ["id: 1", "id: 2", "id: 3", "id: 4"]
     kinds = [line.removeprefix("event: ") for line in told if line.startswith("event: ")]
     assert kinds == ["queued", "started", "note", "done"]
-    [note] = [json.loads(line[6:]) for line in told if line.startswith("data: ") and "99" in line]
+    [note] = [json.loads(line[6:]) for line in told if line.startswith("data: ") and "id: 99" in line]
     assert note["message"] == hostile["message"]
 
 
