@@ -2,6 +2,7 @@
 
 from judge.compiler.compile import Compilation, compile_unit
 from judge.compiler.target import CPU_ARCH, Target
+from judge.compiler.warm import WarmBoxes
 from judge.records import CompileMessage, KernelResources
 
-__all__ = ["CPU_ARCH", "Compilation", "CompileMessage", "KernelResources", "Target", "compile_unit"]
+__all__ = ["CPU_ARCH", "Compilation", "CompileMessage", "KernelResources", "Target", "WarmBoxes", "compile_unit"]

@@ -66,15 +66,29 @@ class Box:
         finally:
             self._channel.close()
 
-    def compile(self, source: str, source_name: str, name_expressions: Sequence[str], headers: HeaderSet) -> Answer:
-        """Compile once.
+    @property
+    def alive(self) -> bool:
+        return self._process.exit_code() is None
+
+    def compile(
+        self,
+        source: str,
+        source_name: str,
+        name_expressions: Sequence[str],
+        headers: HeaderSet,
+        target: Target | None = None,
+    ) -> Answer:
+        """Compile once. target: where it is not the one that the box was started for; kind and limits must be the same.
 
         Raises MachineError when the box does not come up or answers what no box of ours would.
         """
+        target = target or self._target
+        if (target.kind, target.limits) != (self._target.kind, self._target.limits):
+            raise ValueError(f"a box for {self._target} cannot compile for {target}")
         self.wait_until_sealed()
-        deadline = time.monotonic() + self._target.wall_limit_s
+        deadline = time.monotonic() + target.wall_limit_s
         request = {
-            "options": self._target.options,
+            "options": target.options,
             "source_name": source_name,
             "name_expressions": list(name_expressions),
             "headers": list(headers.files),

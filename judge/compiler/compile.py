@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from judge.compiler.boxed import Answer, Box
@@ -47,8 +48,13 @@ class Compilation:
     timed_out: bool = False
 
 
-def compile_unit(unit: TranslationUnit, target: Target, cache: DiskCache | None = None) -> Compilation:
-    """Compile a unit.
+def compile_unit(
+    unit: TranslationUnit,
+    target: Target,
+    cache: DiskCache | None = None,
+    box: Callable[[Target], Box] = Box,
+) -> Compilation:
+    """Compile a unit. box: where the process comes from that compiles what is not in the cache.
 
     A source that does not compile, or takes more than a compiler may, is an answer (ok False), not an
     exception. Raises MachineError when the compiler itself cannot run here.
@@ -60,8 +66,8 @@ def compile_unit(unit: TranslationUnit, target: Target, cache: DiskCache | None 
     answer = _stored(disk.read(key)) if key is not None else None
     cached = answer is not None
     if answer is None:
-        with Box(target) as box:
-            answer = box.compile(unit.source, unit.source_name, unit.name_expressions, headers)
+        with box(target) as compiler:
+            answer = compiler.compile(unit.source, unit.source_name, unit.name_expressions, headers, target)
         if key is not None and answer.limit is None:
             disk.write(key, _storable(answer))
     return _compilation(unit, target, answer, time.monotonic() - started, cached=cached)

@@ -18,6 +18,7 @@ from typing import Any
 import structlog
 
 from judge.catalogue import load_problem
+from judge.compiler import CPU_ARCH, Target, WarmBoxes
 from judge.dispatch.bell import bell_of
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
@@ -120,7 +121,8 @@ class LaneProcess:
         self.health = Health(lambda: main.warm, failure=lambda: main.failure)
         self._undisturbed_s = 0.0
         lenders: dict[Kind, Callable[[], Loan]] = {kind: self._lender(pool) for kind, pool in self.pools.items()}
-        self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.stop)
+        self.boxes = WarmBoxes(_targets(settings.kind), UNDISTURBED_S)
+        self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.boxes.compile, self.stop)
         self._announced = False
         self._seen_at = -SEEN_S
 
@@ -149,6 +151,7 @@ class LaneProcess:
             self.say_seen("gone", "ended")
             for pool in self.pools.values():
                 pool.close()
+            self.boxes.close()
             self.database.close()
 
     def _poll(self) -> None:
@@ -226,6 +229,7 @@ class LaneProcess:
         if not verdicts:
             # The thread died of something nobody foresaw. The process goes, and its lease with it.
             os._exit(70)
+        self.boxes.refill()
         self.health.judged(verdicts[0])
         if verdicts[0] is not None:
             self.say_seen(*self.health.state(), judged=True)
@@ -294,6 +298,12 @@ class LaneProcess:
                 devices.seen(session, self.settings.worker, state, reason, judged=judged)
         except StoreUnavailable:
             pass
+
+
+def _targets(kind: Kind) -> list[Target]:
+    """What a lane compiles for, as far as it matters to a box that waits for its source."""
+    cpu = [Target("ptx", CPU_ARCH, "debug")]
+    return cpu if kind == "cpu" else [*cpu, Target("cubin", "", "fast"), Target("cubin", "", "optimized")]
 
 
 def read_settings(text: str) -> LaneSettings:

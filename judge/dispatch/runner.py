@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import structlog
 from sqlalchemy.orm import Session
 
+from judge.compiler import compile_unit
 from judge.dispatch.sink import Abandoned, StoreSink
 from judge.errors import JudgeError, NothingToDoError, UsageError
-from judge.pipeline import judge_submission
+from judge.pipeline import Compile, judge_submission
 from judge.problem import Problem
 from judge.records import Report
 from judge.reports.json import render_json
@@ -35,13 +36,14 @@ _log = structlog.get_logger()
 class Runner:
     """One lane's way to judge. lenders: where workers of each kind come from. problem: loads one by its id.
 
-    stopping: set when the process is to end; then nothing is waited for.
+    compile_: what compiles. stopping: set when the process is to end; then nothing is waited for.
     """
 
     database: Database
     worker: str
     lenders: Mapping[Kind, Lend]
     problem: Callable[[str], Problem]
+    compile_: Compile = compile_unit
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -114,7 +116,7 @@ class Runner:
             seed=claimed.seed,
         )
         try:
-            return judge_submission(problem, claimed.source, claimed.name, options, sink, start=self._start)
+            return judge_submission(problem, claimed.source, claimed.name, options, sink, self._start, self.compile_)
         except (UsageError, NothingToDoError) as error:
             # The API refuses these; a device that went away since is the one way to come here.
             raise JudgeError(str(error)) from error
