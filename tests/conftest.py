@@ -4,7 +4,10 @@ import signal
 
 import pytest
 
+from judge.blas import spare_the_cores
 from judge.gpu import gpu_present
+
+spare_the_cores()
 
 
 def pytest_configure() -> None:

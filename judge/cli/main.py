@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import judge
+from judge.blas import spare_the_cores
 from judge.cli.commands.bench import bench
 from judge.cli.commands.compare import compare
 from judge.cli.commands.doctor import doctor
@@ -90,6 +91,7 @@ def run() -> NoReturn:
     """Entry of the console script. Always ends the process with a code of judge.cli.exits."""
     arguments = sys.argv[1:]
     prepare_streams()
+    spare_the_cores()
     try:
         code = app(arguments, prog_name=program_name(), standalone_mode=False)
         if code == Exit.INTERRUPTED:

@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 
 MAX_PROCESSES = 512
+LIMIT_STEP_BYTES = 64 << 20
+"""Cases differ by a few bytes, and to write a limit takes 2 ms."""
+
 _PREFIX = "judge-box-"
 _counter = itertools.count()
 
@@ -33,6 +36,7 @@ class Group:
     def __init__(self, controllers: Controllers, name: str) -> None:
         self._controllers = controllers
         self._memory = controllers.memory / name
+        self._limit_bytes = 0
         self._folders = [self._memory]
         if controllers.pids is not None and not controllers.unified:
             self._folders.append(controllers.pids / name)
@@ -49,9 +53,14 @@ class Group:
         return [folder / "cgroup.procs" for folder in self._folders]
 
     def limit_memory(self, size_bytes: int) -> None:
+        """Bound the memory, by this size or up to LIMIT_STEP_BYTES more."""
+        limit_bytes = -(-size_bytes // LIMIT_STEP_BYTES) * LIMIT_STEP_BYTES
+        if limit_bytes == self._limit_bytes:
+            return
         name = "memory.max" if self._controllers.unified else "memory.limit_in_bytes"
         with contextlib.suppress(OSError):
-            (self._memory / name).write_text(str(size_bytes))
+            (self._memory / name).write_text(str(limit_bytes))
+            self._limit_bytes = limit_bytes
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed a process of the group for its memory."""
