@@ -134,7 +134,10 @@ def lanes_of_machine(
 
 
 def gpu_names() -> list[str]:
-    """Short names of this machine's GPUs by ordinal, such as h200; none where there is no driver."""
+    """Short names, such as h200, of the GPUs that this process may use, by ordinal; none where there is no driver.
+
+    CUDA_VISIBLE_DEVICES counts as CUDA reads it: numbers or the beginnings of UUIDs, up to the first that names none.
+    """
     try:
         import pynvml
 
@@ -145,11 +148,28 @@ def gpu_names() -> list[str]:
         return []
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        return [short_name(str(pynvml.nvmlDeviceGetName(handle))) for handle in handles]
+        known = [(str(pynvml.nvmlDeviceGetUUID(handle)), str(pynvml.nvmlDeviceGetName(handle))) for handle in handles]
     except pynvml.NVMLError:
         return []
     finally:
         pynvml.nvmlShutdown()
+    return [short_name(name) for name in visible_gpus(known, os.environ.get("CUDA_VISIBLE_DEVICES"))]
+
+
+def visible_gpus(known: Sequence[tuple[str, str]], visible: str | None) -> list[str]:
+    """Names of the GPUs, given as (UUID, name) by index, that CUDA_VISIBLE_DEVICES leaves, in its order."""
+    if visible is None:
+        return [name for _, name in known]
+    found = []
+    for wanted in map(str.strip, visible.split(",")):
+        if wanted.isdigit():
+            named = [name for _, name in known[int(wanted) : int(wanted) + 1]]
+        else:
+            named = [name for uuid, name in known if wanted and uuid.startswith(wanted)]
+        if len(named) != 1:
+            break
+        found += named
+    return found
 
 
 def short_name(name: str) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from judge.api.settings import is_loopback
 from judge.cli.main import run
-from judge.dispatch.house import short_name
+from judge.dispatch.house import short_name, visible_gpus
 from judge.dispatch.serving import ServeOptions, api_settings
 from judge.errors import UsageError
 from judge.store import accounts, queue, submissions
@@ -142,3 +142,20 @@ def test_login_can_be_asked_for_on_loopback_but_not_both():
 )
 def test_queues_are_called_by_short_names(name, short):
     assert short_name(name) == short
+
+
+@pytest.mark.parametrize(
+    ("visible", "names"),
+    [
+        (None, ["first", "second", "third"]),
+        ("", []),
+        ("2,0", ["third", "first"]),
+        ("1, GPU-a", ["second", "first"]),
+        ("GPU-", []),
+        ("0,7,1", ["first"]),
+        ("-1", []),
+    ],
+)
+def test_a_service_takes_the_gpus_that_cuda_would_see(visible, names):
+    known = [("GPU-aa", "first"), ("GPU-bb", "second"), ("GPU-bc", "third")]
+    assert visible_gpus(known, visible) == names
