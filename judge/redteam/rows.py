@@ -52,6 +52,7 @@ class _Entry(BaseModel):
     expect: Verdicts
     cuda: tuple[Verdict, ...] = ()
     says: tuple[str, ...] = ()
+    cuda_says: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     longest_s: Annotated[float, Field(gt=0)] = 4.0
     time_limit_s: Annotated[float, Field(gt=0)] = 2.0
@@ -73,9 +74,10 @@ class Row:
     id: stable; file and row, with a number where the row has several spellings. tries: what it is after.
     source: may hold @CANARY@ and @FIFO@, paths on the machine that a run puts in. expect: verdicts that are
     right on the CPU backend; cuda: on a GPU, empty where the row is not for one. says: texts the report must
-    have. forbid: texts nothing may have. longest_s: from submission to report on a quiet machine. hurried: the
-    compiler gets a tenth of its usual time and memory. known: why the row does not hold yet, else empty. first:
-    the first spelling of its row. timed: on a GPU a large case is timed too.
+    have; cuda_says: that it must have on a GPU as well. forbid: texts nothing may have. longest_s: from
+    submission to report on a quiet machine. hurried: the compiler gets a tenth of its usual time and memory.
+    known: why the row does not hold yet, else empty. first: the first spelling of its row. timed: on a GPU a
+    large case is timed too.
     """
 
     id: str
@@ -84,6 +86,7 @@ class Row:
     expect: tuple[Verdict, ...]
     cuda: tuple[Verdict, ...]
     says: tuple[str, ...]
+    cuda_says: tuple[str, ...]
     forbid: tuple[str, ...]
     longest_s: float
     time_limit_s: float
@@ -124,6 +127,7 @@ def _spellings(kind: str, entry: _Entry) -> Iterator[Row]:
             expect=entry.expect,
             cuda=entry.cuda,
             says=entry.says,
+            cuda_says=entry.cuda_says,
             forbid=entry.forbid,
             longest_s=entry.longest_s,
             time_limit_s=entry.time_limit_s,

@@ -34,6 +34,7 @@ HONEST_ROW = Row(
     expect=(Verdict.ACCEPTED,),
     cuda=(Verdict.ACCEPTED,),
     says=(),
+    cuda_says=(),
     forbid=(),
     longest_s=60.0,
     time_limit_s=5.0,

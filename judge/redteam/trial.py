@@ -38,7 +38,7 @@ Backend = Literal["cpu", "cuda"]
 @dataclass(frozen=True)
 class Outcome:
     """What became of a row. faults: what did not hold, empty when everything did. seconds: to the report's end.
-    late: one of them is that it took too long.
+    late: one of them is that it took too long. message: what the report says first.
     """
 
     row: Row
@@ -46,6 +46,7 @@ class Outcome:
     seconds: float
     faults: tuple[str, ...]
     late: bool = False
+    message: str = ""
 
     @property
     def ok(self) -> bool:
@@ -102,17 +103,18 @@ def attempt(row: Row, backend: Backend, ground: Ground, start: StartWorker) -> O
     shown = render_text(report, Style(), source=text, verbose=True)
     data = render_json(report)
     seconds = time.monotonic() - began
-    expected = row.expect if backend == "cpu" else row.cuda
+    expected, says = (row.expect, row.says) if backend == "cpu" else (row.cuda, (*row.says, *row.cuda_says))
     longest_s = row.longest_s * ground.slowness
     faults = [
         *_verdict_faults(report, expected),
         *([f"took {seconds:.1f} s, at most {longest_s:.1f} s are right"] if seconds > longest_s else []),
-        *(f"the report does not say {wanted!r}" for wanted in row.says if wanted not in shown),
+        *(f"the report does not say {wanted!r}" for wanted in says if wanted not in shown),
         *_told_faults({"report": shown, "JSON": data, "progress": told.getvalue()}, (*ground.secrets, *row.forbid)),
         *_line_faults(shown, report),
         *_json_faults(data, report),
     ]
-    return Outcome(row, report.verdict, seconds, tuple(faults), late=seconds > longest_s)
+    late = seconds > longest_s
+    return Outcome(row, report.verdict, seconds, tuple(faults), late=late, message=report.message)
 
 
 def _verdict_faults(report: Report, expected: Sequence[Verdict]) -> list[str]:

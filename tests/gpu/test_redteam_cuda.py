@@ -16,7 +16,8 @@ def outcomes(request):
     rows = [row for row in ROWS if row.id in wanted]
 
     def told(outcome):
-        print(f"{outcome.seconds:6.1f} s  {outcome.row.id}: {outcome.verdict} {'; '.join(outcome.faults)}", flush=True)
+        told = "; ".join(outcome.faults) or outcome.message
+        print(f"{outcome.seconds:6.1f} s  {outcome.row.id}: {outcome.verdict} {told}", flush=True)
 
     return {outcome.row.id: outcome for outcome in run_rows(rows, "cuda", 2, told)}
 
