@@ -1,14 +1,15 @@
 // problem: gqa-decode
-// Every warp gets an even share of all tokens, 128-bit loads stay in flight, and a second launch merges.
+// Every warp gets an even share of all tokens, in loads of 16 bytes, and a second launch merges the pieces.
 //
 // Added over warps.cu:
-// - The steps of 8 tokens of all sequences stand in one row, and each warp takes an even share of it for one KV head,
-//   wherever sequences begin and end: no warp waits for a longer one. A sequence that lies within one share goes to
-//   out at once; else its pieces (m, l, o) go to a workspace and the second launch merges them.
+// - Steps of 8 tokens of all sequences stand in one row, and each warp takes an even share of it for one KV head,
+//   wherever sequences begin and end: no warp waits for a longer one, and short sequences fill the device too. A sequence
+//   within one share goes to out at once; else its pieces (m, l, o) go to a workspace and the second launch merges them.
 // - Neighboring warps take the KV heads of the same tokens: what they read lies together, 4 KB a token at 8 heads.
-// - 16 lanes hold a row (D = 128), so that one shuffle works for two tokens; a lane owns 8 dimensions.
-// - K of the next step is asked for as soon as K of this one is used up, then V: 4 to 8 KB in flight in each warp.
-// Predicted: 12 warps an SM with 48 to 96 KB in flight, where 4.4 TB/s at 0.8 us need 27 KB: 90% of the roof.
+// - A lane has 8 dimensions of a row, so that one shuffle works for two tokens at D = 128, and a round of 4 tokens is 8
+//   loads of 16 bytes in each lane before the first is used.
+// Predicted: 12 warps an SM with 4 KB each, on the way about half of the time: 24 KB, where 4.4 TB/s at 0.8 us need
+// 27 KB. 75% of the roof.
 // Measured: not yet
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
@@ -19,11 +20,12 @@
 
 constexpr int kPage = 16;
 constexpr int kStep = 8;         // tokens: what shares are counted in
-constexpr int kWarps = 4;        // a CTA
-constexpr int kCtasPerSm = 3;    // what the registers allow
-constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 template <int D>
-constexpr int kTokens = D == 128 ? 4 : 8;  // of a round of a warp
+constexpr int kTokens = D == 128 ? 4 : 8;  // a round of a warp; divides a step
+constexpr int kWidth = 8;        // floats of a row in one lane
+constexpr int kWarps = 4;        // a CTA
+constexpr int kCtasPerSm = 3;
+constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr float kLowest = -3e38f;  // a maximum without a score: finite, so that differences are no NaN
@@ -53,115 +55,82 @@ __device__ __forceinline__ int sum_of_warp(int x) {
   return x;
 }
 
-// Where the results of a piece go: out where the piece is a whole sequence, else the workspace.
-struct Target {
-  float *o, *m, *l;
-  bool whole;
-};
+// Four floats at an address that 16 divides.
+__device__ __forceinline__ float4& quad(float* at) { return *reinterpret_cast<float4*>(at); }
+__device__ __forceinline__ const float4& quad(const float* at) { return *reinterpret_cast<const float4*>(at); }
 
-// Eight floats of a row: lane c of those that hold it has 4 c .. 4 c + 3 of each half.
+// The tokens first .. last - 1 of one sequence and KV head. queries: one row a query head. out_o, out_m,
+// out_l: where the results go, o divided by l where the piece is the whole sequence.
 template <int D>
-__device__ __forceinline__ void load_row(float (&to)[8], const float* row) {
-  const float4 low = __ldcs(reinterpret_cast<const float4*>(row));
-  const float4 high = __ldcs(reinterpret_cast<const float4*>(row + D / 2));
-  to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
-  to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
-}
-
-// The tokens first .. last - 1 of one sequence and KV head, all but the last step of the sequence in whole steps.
-template <int D>
-__device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, const float* v_head, const int* table,
-                                      int first, int last, int group, size_t stride, const Target& target) {
-  constexpr int kLanes = D / 8;            // lanes a row
-  constexpr int kRows = 32 / kLanes;       // rows the warp holds at once
-  constexpr int kDeep = kTokens<D> / kRows;  // rows of K, and of V, that a lane holds
+__device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, const float* v_head,
+                                      const int* table, int first, int last, int group, size_t stride, float* out_o,
+                                      float* out_m, float* out_l, bool whole) {
+  constexpr int kLanes = D / kWidth;         // lanes a row
+  constexpr int kRows = 32 / kLanes;         // rows the warp works on at once
+  constexpr int kDeep = kTokens<D> / kRows;     // of K, and of V, in each lane
+  constexpr int kQuads = kWidth / 4;         // float4 of a row in each lane
   const int lane = threadIdx.x % 32;
   const int row = lane / kLanes, column = 4 * (lane % kLanes);
 
-  float o[kMaxGroup][8], m[kMaxGroup], l[kMaxGroup];
+  float o[kMaxGroup][kWidth], m[kMaxGroup], l[kMaxGroup];
 #pragma unroll
   for (int g = 0; g < kMaxGroup; ++g) {
     m[g] = kLowest;
     l[g] = 0.f;
 #pragma unroll
-    for (int d = 0; d < 8; ++d) o[g][d] = 0.f;
+    for (int d = 0; d < kWidth; ++d) o[g][d] = 0.f;
   }
 
-  float key[kDeep][8] = {}, value[kDeep][8] = {};
   // A lane knows one of 32 pages that follow each other; shuffles hand them round.
-  int known = first / kPage, pages = 0;
   const int last_page = (last - 1) / kPage;
-  pages = known + lane <= last_page ? table[known + lane] : 0;
-  size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, 0)) * kPage + first % kPage + row;
-#pragma unroll
-  for (int i = 0; i < kDeep; ++i) {
-    const bool used = first + i * kRows + row < last;
-    if (used) load_row<D>(key[i], k_head + (slot + i * kRows) * stride + column);
-    if (used) load_row<D>(value[i], v_head + (slot + i * kRows) * stride + column);
-  }
-
+  int known = first / kPage - 32, pages = 0;
   for (int t = first; t < last; t += kTokens<D>) {
-    __syncwarp();  // the queries are read anew each time: registers are for what is on its way
-    float s[kMaxGroup][kDeep];
+    if (t / kPage >= known + 32) {
+      known += 32;
+      pages = known + lane <= last_page ? table[known + lane] : 0;
+    }
+    const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, t / kPage - known)) * kPage + t % kPage + row;
+    const size_t from = slot * stride + column;
+    __syncwarp();  // so that queries stay in shared memory: registers are for what is on its way
+    alignas(16) float key[kDeep][kWidth] = {}, value[kDeep][kWidth] = {};
+#pragma unroll
+    for (int i = 0; i < kDeep; ++i) {
+      if (t + i * kRows + row >= last) break;
+#pragma unroll
+      for (int j = 0; j < kQuads; ++j) {
+        quad(&key[i][4 * j]) = __ldcs(&quad(k_head + from + i * kRows * stride + j * (D / kQuads)));
+        quad(&value[i][4 * j]) = __ldcs(&quad(v_head + from + i * kRows * stride + j * (D / kQuads)));
+      }
+    }
 #pragma unroll
     for (int g = 0; g < kMaxGroup; ++g) {
       if (g >= group) break;
-      float query[8];
+      alignas(16) float query[kWidth];
+      float s[kDeep], top = m[g];
 #pragma unroll
-      for (int d = 0; d < 8; ++d) query[d] = queries[g][d / 4 * (D / 2) + column + d % 4];
-#pragma unroll
-      for (int i = 0; i < kDeep; ++i) {
-        s[g][i] = 0.f;
-#pragma unroll
-        for (int d = 0; d < 8; ++d) s[g][i] = fmaf(query[d], key[i][d], s[g][i]);
-      }
-    }
-
-    const int next = t + kTokens<D>;
-    if (next < last) {
-      if (next / kPage >= known + 32) {
-        known = next / kPage;
-        pages = known + lane <= last_page ? table[known + lane] : 0;
-      }
-      slot = static_cast<size_t>(__shfl_sync(kAll, pages, next / kPage - known)) * kPage + next % kPage + row;
-#pragma unroll
-      for (int i = 0; i < kDeep; ++i)
-        if (next + i * kRows + row < last) load_row<D>(key[i], k_head + (slot + i * kRows) * stride + column);
-    }
-
-#pragma unroll
-    for (int g = 0; g < kMaxGroup; ++g) {
-      if (g >= group) break;
-      float top = m[g];
+      for (int j = 0; j < kQuads; ++j) quad(&query[4 * j]) = quad(queries[g] + column + j * (D / kQuads));
 #pragma unroll
       for (int i = 0; i < kDeep; ++i) {
+        s[i] = 0.f;
 #pragma unroll
-        for (int other = kLanes / 2; other > 0; other /= 2) s[g][i] += __shfl_xor_sync(kAll, s[g][i], other);
-        if (t + i * kRows + row >= last) s[g][i] = -INFINITY;
-        top = fmaxf(top, s[g][i] * kLog2e);
+        for (int d = 0; d < kWidth; ++d) s[i] = fmaf(query[d], key[i][d], s[i]);
+#pragma unroll
+        for (int other = kLanes / 2; other > 0; other /= 2) s[i] += __shfl_xor_sync(kAll, s[i], other);
+        if (t + i * kRows + row >= last) s[i] = -INFINITY;
+        top = fmaxf(top, s[i] * kLog2e);
       }
       const float correction = exp2_fast(m[g] - top);
       m[g] = top;
       l[g] *= correction;
 #pragma unroll
-      for (int d = 0; d < 8; ++d) o[g][d] *= correction;
+      for (int d = 0; d < kWidth; ++d) o[g][d] *= correction;
 #pragma unroll
       for (int i = 0; i < kDeep; ++i) {
-        s[g][i] = exp2_fast(fmaf(s[g][i], kLog2e, -top));
-        l[g] += s[g][i];
+        const float w = exp2_fast(fmaf(s[i], kLog2e, -top));
+        l[g] += w;
+#pragma unroll
+        for (int d = 0; d < kWidth; ++d) o[g][d] = fmaf(w, value[i][d], o[g][d]);
       }
-    }
-#pragma unroll
-    for (int i = 0; i < kDeep; ++i) {
-      if (t + i * kRows + row < last) {
-#pragma unroll
-        for (int g = 0; g < kMaxGroup; ++g) {
-          if (g >= group) break;
-#pragma unroll
-          for (int d = 0; d < 8; ++d) o[g][d] = fmaf(s[g][i], value[i][d], o[g][d]);
-        }
-      }
-      if (next + i * kRows + row < last) load_row<D>(value[i], v_head + (slot + i * kRows) * stride + column);
     }
   }
 
@@ -172,24 +141,21 @@ __device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, 
     float top = m[g];
 #pragma unroll
     for (int other = kLanes; other < 32; other *= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, other));
-    const float factor = exp2_fast(m[g] - top);
+    float factor = exp2_fast(m[g] - top);
     l[g] *= factor;
 #pragma unroll
-    for (int d = 0; d < 8; ++d) o[g][d] *= factor;
+    for (int other = kLanes; other < 32; other *= 2) l[g] += __shfl_xor_sync(kAll, l[g], other);
+    if (whole) factor /= l[g];
 #pragma unroll
-    for (int other = kLanes; other < 32; other *= 2) {
-      l[g] += __shfl_xor_sync(kAll, l[g], other);
+    for (int d = 0; d < kWidth; ++d) {
+      float sum = o[g][d] * factor;
 #pragma unroll
-      for (int d = 0; d < 8; ++d) o[g][d] += __shfl_xor_sync(kAll, o[g][d], other);
+      for (int other = kLanes; other < 32; other *= 2) sum += __shfl_xor_sync(kAll, sum, other);
+      if (row == 0) out_o[g * D + column + d / 4 * (D / kQuads) + d % 4] = sum;
     }
-    if (row == 0) {
-      const float last_factor = target.whole ? 1.f / l[g] : 1.f;
-#pragma unroll
-      for (int d = 0; d < 8; ++d) target.o[g * D + column + d % 4 + d / 4 * (D / 2)] = o[g][d] * last_factor;
-    }
-    if (!target.whole && lane == 0) {
-      target.m[g] = top;
-      target.l[g] = l[g];
+    if (!whole && lane == 0) {
+      out_m[g] = top;
+      out_l[g] = l[g];
     }
   }
 }
@@ -237,7 +203,6 @@ decode_shares(const float* __restrict__ q, const float* __restrict__ k_cache, co
     // goes on in the next.
     const size_t place = (static_cast<size_t>(worker) * 2 + (first == 0)) * group;
     const bool whole = first == 0 && last == count;
-    const Target target = {whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole};
     const size_t stride = static_cast<size_t>(num_kv_heads) * D;
     const float* keys = k_cache + static_cast<size_t>(kv_head) * D;
     const float* values = v_cache + static_cast<size_t>(kv_head) * D;
@@ -247,7 +212,8 @@ decode_shares(const float* __restrict__ q, const float* __restrict__ k_cache, co
       __syncwarp();  // nobody still reads the queries of the sequence before
       for (int i = lane; i < kMaxGroup * D; i += 32) queries[warp][i / D][i % D] = i < group * D ? q[head * D + i] * scale : 0.f;
       __syncwarp();
-      piece<D>(queries[warp], keys, values, table, begin_token, end_token, group, stride, target);
+      piece<D>(queries[warp], keys, values, table, begin_token, end_token, group, stride,
+               whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
     }
     at = before + last;
     before += count;

@@ -98,10 +98,11 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
       const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, ahead / kPage - known)) * kPage + ahead % kPage;
       float* to = ring + slot_in * (2 * kTokens<D> * D);
 #pragma unroll
-      for (int i = 4 * lane; i < kTokens<D> * D; i += 128) {
-        const size_t from = (slot + i / D) * stride + i % D;
-        copy_16(to + i, k_head + from, ahead + i / D < last);
-        copy_16(to + kTokens<D> * D + i, v_head + from, ahead + i / D < last);
+      for (int i = 0; i < kTokens<D> * D / 128; ++i) {
+        const int at = 128 * i + 4 * lane, token = at / D;
+        const size_t from = (slot + token) * stride + at % D;
+        copy_16(to + at, k_head + from, ahead + token < last);
+        copy_16(to + kTokens<D> * D + at, v_head + from, ahead + token < last);
       }
       slot_in = slot_in + 1 == kStages ? 0 : slot_in + 1;
     }
