@@ -44,16 +44,16 @@ __device__ __forceinline__ const float4& quad(const float* at) { return *reinter
 // c ^ row % 8 where kSwizzled.
 template <int D, bool kSwizzled>
 __device__ __forceinline__ void ask(float* tile, const float* matrix, int first, int n) {
-  constexpr int kColumns = D / 4;
+  constexpr int kColumns = D / 4, kAtOnce = Shape<D>::kThreads / kColumns;
+  const int column = threadIdx.x % kColumns, begin = threadIdx.x / kColumns;
+  const float* from = matrix + static_cast<size_t>(first + begin) * D + 4 * column;
 #pragma unroll
-  for (int i = threadIdx.x; i < Shape<D>::kKeys * kColumns; i += Shape<D>::kThreads) {
-    const int row = i / kColumns, column = i % kColumns;
-    const bool inside = first + row < n;
-    float* to = tile + row * D + 4 * (kSwizzled ? column ^ row % 8 : column);
-    const float* from = matrix + static_cast<size_t>(inside ? first + row : 0) * D + 4 * column;
+  for (int i = 0; i < Shape<D>::kKeys / kAtOnce; ++i) {
+    const int row = begin + i * kAtOnce;
+    const float* to = tile + row * D + 4 * (kSwizzled ? column ^ row % 8 : column);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                      static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(from), "r"(inside ? 16 : 0)
+                 "l"(from + i * kAtOnce * D), "r"(first + row < n ? 16 : 0)
                  : "memory");
   }
   asm volatile("cp.async.commit_group;" ::: "memory");
