@@ -10,7 +10,8 @@
 #
 # Parts: figures (model solutions), repeat, aa, slower, ncu (can the times be trusted), batch (1 GPU and all of
 # them), warm (a warm one-shot worker), page (docs/results.md from the figures in $OUT). Only by name: ladder (many
-# kernels of a problem side by side; tests/bench/ladder.py), sdpa (PyTorch's attention beside ours; needs PyTorch).
+# kernels of a problem side by side; tests/bench/ladder.py), sdpa (PyTorch's attention beside ours; needs PyTorch; SDPA
+# holds its arguments).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,7 +38,7 @@ for name in "$@"; do
     batch) part batch "$python" -m tests.bench.gpu_batch ;;
     warm) part warm "$python" -m tests.bench.gpu_batch --warm ;;
     ladder) part ladder "$python" -m tests.bench.ladder ${LADDER:-${GPU_PROBLEMS:-$(cat problems/order.txt)}} ;;
-    sdpa) part sdpa "$python" -m tests.bench.sdpa ;;
+    sdpa) part sdpa "$python" -m tests.bench.sdpa ${SDPA:-} ;;
     page) part page "$python" scripts/results_page.py "${OUT:-.}/gpu_figures.json" ;;
     *) echo "no part is called $name" >&2; exit 2 ;;
     esac

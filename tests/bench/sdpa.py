@@ -1,4 +1,4 @@
-"""Our model solutions beside PyTorch's attention: `python -m tests.bench.sdpa [--seconds S] [--only NAME]...`.
+"""Our model solutions beside PyTorch's attention: `python -m tests.bench.sdpa [--only NAME]... [--ours WHAT]...`.
 
 Runs torch.nn.functional.scaled_dot_product_attention with each of its backends (flash, cuDNN, memory-efficient, math)
 on the shapes of our bench cases: dense attention in the problem's own type; decoding of equal contexts in float16,
@@ -299,6 +299,9 @@ def line(row: dict[str, Any]) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.sdpa")
     parser.add_argument("--only", action="append", default=[], help="only shapes with this in their name")
+    parser.add_argument(
+        "--ours", action="append", default=[], metavar="WHAT", help="our kernels, as tests.bench.ladder takes them"
+    )
     parser.add_argument("--seconds", type=float, default=SAMPLE_S, help="how long each is sampled")
     options = parser.parse_args(arguments)
     end = time.monotonic() + float(os.environ.get("BUDGET_S", "inf"))
@@ -315,10 +318,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         torch = load_torch()
         wanted = {shape.ours for shape in shapes if shape.ours}
-        measured = []
-        for problem_id in dict.fromkeys(problem_id for problem_id, _ in sorted(wanted)):
-            cases = [case for owner, case in wanted if owner == problem_id]
-            measured += list(climb(rungs_of([problem_id]), cases, options.seconds, max(0.0, end - time.monotonic())))
+        owners = list(dict.fromkeys(problem_id for problem_id, _ in sorted(wanted)))
+        measured: list[dict[str, Any]] = []
+        for owner in owners:
+            rungs = [rung for rung in rungs_of(options.ours or [owner]) if rung.problem.id == owner]
+            cases = [case for problem_id, case in wanted if problem_id == owner]
+            measured += climb(rungs, cases, options.seconds, max(0.0, end - time.monotonic()))
         watch = Stopwatch(torch, options.seconds)
         print(HEAD)
         for shape in shapes:
