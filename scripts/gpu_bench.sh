@@ -6,9 +6,12 @@
 #   scripts/gpu_bench.sh figures repeat          only these parts
 #   BUDGET_S=540 scripts/gpu_bench.sh figures    begins nothing new in a part after so many seconds of it
 #   GPU_PROBLEMS="gqa-decode" scripts/gpu_bench.sh figures    only these problems
+#   LADDER="gqa-decode folder/ --case 64x4096" scripts/gpu_bench.sh ladder    these kernels side by side, fastest first
 #
 # Parts: figures (model solutions), repeat, aa, slower, ncu (can the times be trusted), batch (1 GPU and all of
-# them), warm (a warm one-shot worker), page (docs/results.md from the figures in $OUT).
+# them), warm (a warm one-shot worker), page (docs/results.md from the figures in $OUT). Only by name: ladder (many
+# kernels of a problem side by side; tests/bench/ladder.py), sdpa (PyTorch's attention beside ours; needs PyTorch; SDPA
+# holds its arguments).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +37,8 @@ for name in "$@"; do
     repeat | aa | slower | ncu) part "$name" "$python" -m tests.bench.timing_trials "$name" ;;
     batch) part batch "$python" -m tests.bench.gpu_batch ;;
     warm) part warm "$python" -m tests.bench.gpu_batch --warm ;;
+    ladder) part ladder "$python" -m tests.bench.ladder ${LADDER:-${GPU_PROBLEMS:-$(cat problems/order.txt)}} ;;
+    sdpa) part sdpa "$python" -m tests.bench.sdpa ${SDPA:-} ;;
     page) part page "$python" scripts/results_page.py "${OUT:-.}/gpu_figures.json" ;;
     *) echo "no part is called $name" >&2; exit 2 ;;
     esac

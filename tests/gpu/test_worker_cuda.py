@@ -150,6 +150,17 @@ def test_launch_bounds_and_large_dynamic_shared_memory_are_known():
     assert doubled(result)
 
 
+def test_static_and_dynamic_shared_memory_may_pass_48_kib_together():
+    both = HEAD.replace('extern "C"', 'extern __shared__ float s[];\nextern "C"') + (
+        "__shared__ float fixed[10000]; int i = blockIdx.x * blockDim.x + threadIdx.x, last = 10239 - threadIdx.x; "
+        "fixed[threadIdx.x] = x[i < n ? i : 0]; s[last] = 2.f; __syncthreads(); "
+        "if (i < n) out[i] = s[last] * fixed[threadIdx.x]; }\n"
+    )
+    result, _ = run(both, shared="40960")
+    assert result.verdict is None, result.message
+    assert doubled(result)
+
+
 def test_absurd_local_memory_is_refused_with_its_figures():
     text = (
         "volatile float big[120000]; for (int i = 0; i < 120000; ++i) big[i] = x[i % n]; "

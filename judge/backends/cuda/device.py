@@ -32,7 +32,6 @@ _Read = TypeVar("_Read")
 
 PRINTF_FIFO_BYTES = 1 << 20
 MALLOC_HEAP_BYTES = 64 << 20
-DEFAULT_DYNAMIC_SHARED_BYTES = 48 * 1024
 LOCAL_MEMORY_SHARE = 0.5
 """Local memory of all resident threads may take this share of device memory."""
 
@@ -66,6 +65,8 @@ class CudaDevice:
         self.properties = _properties(raw, int(optin), str(runtime.deviceGetPCIBusId(ordinal)))
         self._allocations: list[int] = []
         self._functions: dict[str, int] = {}
+        self._dynamic_bytes: dict[str, int] = {}
+        """Dynamic shared memory that a kernel of this module may ask for so far."""
         self._module: int | None = None
         self._image = b""
         self._printed = PrintCapture() if capture else None
@@ -99,7 +100,7 @@ class CudaDevice:
                 ) from error
             raise DeviceFault(Verdict.JUDGE_ERROR, f"the driver refused the compiled module: {error}") from error
         self._image = image
-        self._functions = {}
+        self._functions, self._dynamic_bytes = {}, {}
 
     def renew(self) -> None:
         """Load the same module anew: what `__device__` variables kept is gone."""
@@ -111,7 +112,7 @@ class CudaDevice:
     def rival(self, image: bytes) -> "CudaDevice":
         """The same device, context and allocations with a second module, for comparisons."""
         other = copy.copy(self)
-        other._module, other._functions = None, {}
+        other._module, other._functions, other._dynamic_bytes = None, {}, {}
         other.load(image, "")
         return other
 
@@ -190,9 +191,11 @@ class CudaDevice:
         """Queue a kernel on the default stream without waiting for it."""
         try:
             function = self._function(launch.kernel)
-            if launch.shared_bytes > DEFAULT_DYNAMIC_SHARED_BYTES:
+            # What needs no asking, 48 KiB, is for static and dynamic shared memory together: so any size is asked for.
+            if launch.shared_bytes > self._dynamic_bytes.get(launch.kernel, 0):
                 attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 self._driver.funcSetAttribute(function, attribute, launch.shared_bytes)
+                self._dynamic_bytes[launch.kernel] = launch.shared_bytes
             launch_packed(self._driver, function, launch.grid, launch.block, launch.shared_bytes, launch.arguments)
         except self._errors as error:
             raise launch_fault(error.status, str(error), while_running=False) from error
