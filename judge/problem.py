@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Scalar = int | float | bool
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
+Arithmetic = Literal["f32", "f16"]
 
 
 class Role(StrEnum):
@@ -215,13 +216,15 @@ class Timed:
     timed repeat has other signs, so that no answer of an earlier one is right in it. rows: outputs of a case
     all split into so many equal parts in memory, each of which the reference gives alone. reference_rows: the
     float64 values of these rows, [rows, rest of the output's row flattened], of every output.
-    tiers: None where times are not ranked.
+    tiers: None where times are not ranked. arithmetic: what the operations are held against: float32 multiply-adds,
+    or float16 products on tensor cores.
     """
 
     signed: tuple[str, ...]
     rows: Callable[[Case], int]
     reference_rows: Callable[[Case, Mapping[str, Taker], NDArray[np.int64]], dict[str, Array]]
     tiers: Tiers | None = None
+    arithmetic: Arithmetic = "f32"
 
 
 @dataclass(frozen=True)
