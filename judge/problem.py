@@ -152,10 +152,11 @@ class Requirement:
     counter: "read_amplification" (of each buffer in `buffers`, and of scratch memory that holds a copy
     of them), "flops_ratio" or "bytes_ratio" (of the whole case, over the least the case needs),
     "flops_over_baseline" (of the whole case, over what the same submission does in the case called
-    `baseline`), and three that are counted in a pass of their own, in optimized code:
-    "sectors_per_request" (of each buffer in `buffers`, reads and writes apart), "bank_conflicts" (extra
-    wavefronts a request to shared memory) and "idle_lanes" (share of the lanes of executed warp
-    instructions that take no part, 0 to 1).
+    `baseline`), and four that are counted in a pass of their own, in optimized code:
+    "sectors_per_request" (of each buffer in `buffers`, reads and writes apart), "requests_ratio" (reads of
+    each buffer in `buffers` by warps, over as many as full warps of 16-byte loads take for the distinct
+    bytes), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes" (share of the
+    lanes of executed warp instructions that take no part, 0 to 1).
     """
 
     counter: Literal[
@@ -164,6 +165,7 @@ class Requirement:
         "bytes_ratio",
         "flops_over_baseline",
         "sectors_per_request",
+        "requests_ratio",
         "bank_conflicts",
         "idle_lanes",
     ]
@@ -176,7 +178,7 @@ class Requirement:
     @property
     def of_patterns(self) -> bool:
         """Whether it bounds what only the pass over optimized code counts."""
-        return self.counter in ("sectors_per_request", "bank_conflicts", "idle_lanes")
+        return self.counter in ("sectors_per_request", "requests_ratio", "bank_conflicts", "idle_lanes")
 
 
 @dataclass(frozen=True)

@@ -137,3 +137,4 @@ def test_empty_output_is_right():
 
 def test_bf16_is_read_from_its_upper_bits():
     assert as_float64(np.array([0x3F80, 0xC000], np.uint16), "bf16").tolist() == [1.0, -2.0]
+    assert as_float64(np.array([1.5, -2.0], np.float32), "bf16").tolist() == [1.5, -2.0], "a yardstick is not stored"
