@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from judge.problem import Array, Arrays, Buffer, Case, Mutant, Parameter, Role, Taker, Tiers, Timed
-from problems._families.logits import design, group_values
+from problems._families.logits import crumb_values, design, group_values
 from reference.attention import attend, attention, causal_pairs
 from reference.mistakes import (
     Weighing,
@@ -72,6 +72,8 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
             k[head, :, 0] = design(case.family, n, rng, head)
         if case.family.startswith(("stairs", "cliff")):
             v[:] = group_values(n)[:, None]
+        elif case.family == "crumbs":
+            v[:] = crumb_values(n)[:, None]
     return {"Q": q, "K": k, "V": v}
 
 
