@@ -19,7 +19,13 @@ _Result = TypeVar("_Result")
 Function = Callable[[Case, Arrays], _Result]
 Generator = Callable[[Case, np.random.Generator], dict[str, Array]]
 
-_STORE: Mapping[str, Callable[[Array], Array]] = {"f16": lambda a: a.astype(np.float16), "bf16": to_bfloat16}
+
+def _to_half(values: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16)
+
+
+_STORE: Mapping[str, Callable[[Array], Array]] = {"f16": _to_half, "bf16": to_bfloat16}
 
 
 def buffers_in(dtype: str, names: Sequence[str], buffers: Sequence[Buffer]) -> tuple[Buffer, ...]:

@@ -11,7 +11,7 @@ from reference.mistakes import narrow_sums
 
 CACHES = ("k_cache", "v_cache")
 
-LEFT_OUT = {"many-sequences", "page-edges", "stairs-falling", "equal-scores", "falling", "deepest-scores"}
+LEFT_OUT = {"many-sequences", "page-edges", "stairs-falling", "equal-scores", "falling"}
 """Cases of the family that show here what another one of them shows."""
 
 CASES = (
@@ -59,14 +59,14 @@ MUTANTS = (
         "You take the two halves of each 32-bit word in the wrong order: element 2 i of a row lies in the lower half, "
         "element 2 i + 1 in the upper one.",
         _read(_pairs_swapped),
-        fix="Read the even element from the lower 16 bits (word << 16), the odd one from the upper (word & 0xffff0000).",
+        fix="Read the even element from the lower 16 bits (word << 16), the odd one from the upper (& 0xffff0000).",
     ),
     Mutant(
         "low_half_left_in",
         "The odd element of each 32-bit word still has the even one behind it, as if it were more digits: every such "
         "value is off by up to 1 in 128.",
         _read(_low_half_left_in),
-        fix="Mask the lower 16 bits away (word & 0xffff0000) before the word is taken for a float.",
+        fix="Hide the lower 16 bits (word & 0xffff0000) before the word is taken for a float.",
     ),
     Mutant(
         "read_as_half",
