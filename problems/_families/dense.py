@@ -132,10 +132,8 @@ def naive(case: Case, inputs: Arrays, weights_as: type[np.floating[Any]] = np.fl
             correction = np.exp(m - m_new)
             weights = np.exp(s - m_new)
             l = l * correction + weights.sum(axis=2, keepdims=True)
-            o = (
-                o * correction
-                + weights.astype(weights_as, copy=False).astype(np.float32, copy=False) @ v[:, j : j + TILE]
-            )
+            weights = weights.astype(weights_as, copy=False).astype(np.float32, copy=False)
+            o = o * correction + weights @ v[:, j : j + TILE]
             m = m_new
         out[:, rows] = o / l
     return {"O": out}

@@ -45,7 +45,7 @@ DESIGNS: dict[str, Callable[[Rng, int], Array]] = {
     "deep": lambda rng, keys: -20000 - _eighths(rng, keys),
     "top": lambda rng, keys: 20000 + _eighths(rng, keys),
     "deepest": lambda rng, keys: -245000 - _eighths(rng, keys),
-    "crumbs": lambda rng, keys: np.where(np.arange(keys) == 0, 0.0, -9.0),
+    "crumbs": lambda rng, keys: np.where(np.arange(keys) < 2, 0.0, -8.25),
     "needle-last": lambda rng, keys: _spike(keys, -1),
     "needle-first": lambda rng, keys: _spike(keys, 0),
 }
@@ -70,7 +70,7 @@ def group_values(keys: int) -> Array:
 
 
 def crumb_values(keys: int) -> Array:
-    """1 for the first key, 3 for the others. In crumbs each of these adds e^-9 * 3 = 0.00037 to a sum of 1 or more:
-    together they count, but a sum in 16 bits rounds every one away.
+    """1 for the first two keys, 3 for the others. In crumbs each of these adds 3 e^-8.25 = 0.00078 to a sum of 2 or
+    more: together they count, but a sum in 16 bits rounds every one away.
     """
-    return np.where(np.arange(keys) == 0, 1, 3).astype(np.float32)
+    return np.where(np.arange(keys) < 2, 1, 3).astype(np.float32)

@@ -17,7 +17,7 @@ LEFT_OUT = {"many-sequences", "page-edges", "stairs-falling", "equal-scores", "f
 CASES = (
     *(case for case in paged_cases.CPU_CASES if case.name not in LEFT_OUT),
     paged_cases.hidden("wide-loads", (128, 64), (8, 2), 128, doc="whole pages: full warps of 16-byte loads fit"),
-    paged_cases.hidden("crumbs", (300, 40), family="crumbs", doc="one token weighs 1, each other one e^-9"),
+    paged_cases.hidden("crumbs", (300, 40), family="crumbs", doc="two tokens weigh 1, each other one e^-8.25"),
     paged_cases.hidden("crumbs-head-32", (200, 33), (6, 2), 32, family="crumbs", scale=0.25),
     paged_cases.bench("bench-64x4096", (4096,) * 64),
     paged_cases.bench("bench-mixed", tuple(range(128, 4097, 128))),

@@ -7,7 +7,7 @@ from judge.catalogue import find_problems, load_problem
 from judge.examples import case_generator
 from judge.problem import Role
 from judge.verification.compare import judge_case
-from problems._families.logits import DESIGNS, design
+from problems._families.logits import DESIGNS, crumb_values, design
 from problems._families.narrow import rounded, wide
 from reference.mistakes import narrow_sums
 
@@ -54,9 +54,10 @@ def test_designed_scores_of_a_paged_cache_are_exact():
 
 def test_crumbs_count_together_and_vanish_one_by_one():
     scores = DESIGNS["crumbs"](np.random.default_rng(0), 300)[None]
-    values = np.where(np.arange(300) == 0, 1.0, 3.0)[:, None]
+    values = crumb_values(300)[:, None].astype(np.float64)
+    crumb = 298 * np.exp(-8.25)
     exact = narrow_sums(lambda x: x, l=True, o=True)(scores, values).item()
-    assert exact == pytest.approx((1 + 299 * 3 * np.exp(-9)) / (1 + 299 * np.exp(-9)))
+    assert exact == pytest.approx((2 + 3 * crumb) / (2 + crumb))
     for dtype in ("f16", "bf16"):
         lost = {
             (total, o): narrow_sums(lambda x, kept=dtype: rounded(x, kept), l=total, o=o)(scores, values).item()
@@ -64,8 +65,8 @@ def test_crumbs_count_together_and_vanish_one_by_one():
             for o in (False, True)
         }
         assert lost[True, True] == 1.0
-        assert lost[False, True] == pytest.approx(1 / (1 + 299 * np.exp(-9)))
-        assert lost[True, False] == pytest.approx(1 + 299 * 3 * np.exp(-9))
+        assert lost[False, True] == pytest.approx(2 / (2 + crumb))
+        assert lost[True, False] == pytest.approx((2 + 3 * crumb) / 2)
         assert lost[False, False] == pytest.approx(exact)
 
 
