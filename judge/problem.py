@@ -48,7 +48,9 @@ _DTYPES: dict[str, tuple[type[np.generic], str]] = {
 class Buffer:
     """A device array of the kernel interface.
 
-    shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
+    dtype: f32, f64, f16, bf16, i32, u32, i64 or u8. NumPy has no bfloat16: arrays of bf16 are uint16, made and read
+    by judge.bfloat16. shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
+    Raises ValueError for another dtype.
     """
 
     name: str
@@ -56,6 +58,10 @@ class Buffer:
     shape: tuple[str | int, ...]
     role: Role
     doc: str = ""
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _DTYPES:
+            raise ValueError(f"buffer {self.name}: there is no type {self.dtype!r}; use one of {', '.join(_DTYPES)}")
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:

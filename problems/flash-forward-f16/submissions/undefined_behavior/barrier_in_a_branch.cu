@@ -34,6 +34,7 @@ flash_forward_f16(const __half* Q, const __half* K, const __half* V, __half* O, 
       k_tile[row][d] = inside ? __half2float(K[kv_head + static_cast<size_t>(first + row) * D + d]) : 0.f;
       v_tile[row][d] = inside ? __half2float(V[kv_head + static_cast<size_t>(first + row) * D + d]) : 0.f;
     }
+    __syncthreads();
     if (threadIdx.x % 2 == 0) __syncthreads();
 
     float s[kKeys];
