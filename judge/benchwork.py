@@ -79,6 +79,7 @@ def worth(problem: Problem, case: Case, inputs: Mapping[str, Array], result: Cas
         output_bytes=outputs,
         flops=problem.minimum_flops(case, inputs),
         launches=max(1, len(result.launches)),
+        arithmetic=problem.timed.arithmetic if problem.timed else "f32",
     )
     appraisal = appraise(result.timing, work)
     tiers = problem.timed.tiers if problem.timed else None

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Scalar = int | float | bool
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
+Arithmetic = Literal["f32", "f16"]
 
 
 class Role(StrEnum):
@@ -47,7 +48,9 @@ _DTYPES: dict[str, tuple[type[np.generic], str]] = {
 class Buffer:
     """A device array of the kernel interface.
 
-    shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
+    dtype: f32, f64, f16, bf16, i32, u32, i64 or u8. NumPy has no bfloat16: arrays of bf16 are uint16, made and read
+    by judge.bfloat16. shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
+    Raises ValueError for another dtype.
     """
 
     name: str
@@ -55,6 +58,10 @@ class Buffer:
     shape: tuple[str | int, ...]
     role: Role
     doc: str = ""
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _DTYPES:
+            raise ValueError(f"buffer {self.name}: there is no type {self.dtype!r}; use one of {', '.join(_DTYPES)}")
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
@@ -151,10 +158,11 @@ class Requirement:
     counter: "read_amplification" (of each buffer in `buffers`, and of scratch memory that holds a copy
     of them), "flops_ratio" or "bytes_ratio" (of the whole case, over the least the case needs),
     "flops_over_baseline" (of the whole case, over what the same submission does in the case called
-    `baseline`), and three that are counted in a pass of their own, in optimized code:
-    "sectors_per_request" (of each buffer in `buffers`, reads and writes apart), "bank_conflicts" (extra
-    wavefronts a request to shared memory) and "idle_lanes" (share of the lanes of executed warp
-    instructions that take no part, 0 to 1).
+    `baseline`), and four that are counted in a pass of their own, in optimized code:
+    "sectors_per_request" (of each buffer in `buffers`, reads and writes apart), "requests_ratio" (reads of
+    each buffer in `buffers` by warps, over as many as full warps of 16-byte loads take for the distinct
+    bytes), "bank_conflicts" (extra wavefronts a request to shared memory) and "idle_lanes" (share of the
+    lanes of executed warp instructions that take no part, 0 to 1).
     """
 
     counter: Literal[
@@ -163,6 +171,7 @@ class Requirement:
         "bytes_ratio",
         "flops_over_baseline",
         "sectors_per_request",
+        "requests_ratio",
         "bank_conflicts",
         "idle_lanes",
     ]
@@ -175,7 +184,7 @@ class Requirement:
     @property
     def of_patterns(self) -> bool:
         """Whether it bounds what only the pass over optimized code counts."""
-        return self.counter in ("sectors_per_request", "bank_conflicts", "idle_lanes")
+        return self.counter in ("sectors_per_request", "requests_ratio", "bank_conflicts", "idle_lanes")
 
 
 @dataclass(frozen=True)
@@ -215,13 +224,15 @@ class Timed:
     timed repeat has other signs, so that no answer of an earlier one is right in it. rows: outputs of a case
     all split into so many equal parts in memory, each of which the reference gives alone. reference_rows: the
     float64 values of these rows, [rows, rest of the output's row flattened], of every output.
-    tiers: None where times are not ranked.
+    tiers: None where times are not ranked. arithmetic: what the operations are held against: float32 multiply-adds,
+    or float16 products on tensor cores.
     """
 
     signed: tuple[str, ...]
     rows: Callable[[Case], int]
     reference_rows: Callable[[Case, Mapping[str, Taker], NDArray[np.int64]], dict[str, Array]]
     tiers: Tiers | None = None
+    arithmetic: Arithmetic = "f32"
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,10 @@ class Rates(Record):
     overhead_us: float = Field(description="What an empty kernel takes between the same two events.")
     samples: int
 
+    def tflops(self, arithmetic: Literal["f32", "f16"]) -> float:
+        """TFLOP/s of an arithmetic."""
+        return self.f32_tflops if arithmetic == "f32" else self.f16_tflops
+
 
 class Timing(Record):
     """Kernel time of one bench case on a GPU, all launches of the case together."""
@@ -257,6 +261,9 @@ class Timing(Record):
     rates: Rates | None = None
     minimum_bytes: int = Field(default=0, description="The least that any kernel moves in this case.")
     minimum_flops: int = 0
+    arithmetic: Literal["f32", "f16"] = Field(
+        default="f32", description="What these operations are held against: f16 means products on tensor cores."
+    )
     roof_us: float | None = Field(default=None, description="The least time at the measured rates.")
     bound: Literal["memory", "compute", "launch"] | None = None
     refused: str | None = Field(default=None, description="Why this figure cannot be true, and is not ranked.")

@@ -71,6 +71,29 @@ def not_normalized(scores: Array, values: Array) -> Array:
         return exp_shifted(scores, scores.max(axis=-1, keepdims=True)) @ values
 
 
+def narrow_sums(rounded: Callable[[Array], Array], *, l: bool, o: bool) -> Weighing:
+    """The online softmax key by key, with l or o (or both) rounded after every addition, as a narrow register is."""
+
+    def compute(scores: Array, values: Array) -> Array:
+        rows = scores.shape[:-1]
+        m = np.full((*rows, 1), -np.inf)
+        l_sum = np.zeros((*rows, 1))
+        o_sum = np.zeros((*rows, values.shape[-1]))
+        with np.errstate(all="ignore"):
+            for key in range(scores.shape[-1]):
+                s = scores[..., key : key + 1]
+                m_new = np.maximum(m, s)
+                correction, weight = exp_shifted(m, m_new), exp_shifted(s, m_new)
+                l_sum = l_sum * correction + weight
+                o_sum = o_sum * correction + weight * values[..., key : key + 1, :]
+                l_sum = rounded(l_sum) if l else l_sum
+                o_sum = rounded(o_sum) if o else o_sum
+                m = m_new
+            return np.asarray(o_sum / l_sum)
+
+    return compute
+
+
 def no_maximum(scores: Array, values: Array) -> Array:
     """e^s without a maximum, in the range of float32: overflow gives NaN, underflow of all weights 0/0."""
     with np.errstate(all="ignore"):

@@ -10,10 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from judge.problem import Arithmetic
 from judge.records import Rates, Report
 from judge.reports.style import Style, inert, one_line
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_ARITHMETIC: dict[Arithmetic, str] = {
+    "f32": "float32 multiply-adds",
+    "f16": "float16 products on tensor cores",
+}
 _TEXT_HEIGHT = 16
 _SVG_WIDTH, _SVG_HEIGHT, _MARGIN = 760, 460, 64
 
@@ -35,15 +40,21 @@ class Picture:
     title: str
     rates: Rates
     points: tuple[Point, ...]
+    arithmetic: Arithmetic = "f32"
+
+    @property
+    def peak(self) -> float:
+        """TFLOP/s of the problem's arithmetic."""
+        return self.rates.tflops(self.arithmetic)
 
     def roof(self, intensity: float) -> float:
-        """TFLOP/s the device can reach in float32 at that intensity."""
-        return min(self.rates.read_gbs * intensity / 1e3, self.rates.f32_tflops)
+        """TFLOP/s the device can reach at that intensity."""
+        return min(self.rates.read_gbs * intensity / 1e3, self.peak)
 
     @property
     def ridge(self) -> float:
         """The intensity from which on reading is no longer what bounds."""
-        return self.rates.f32_tflops * 1e3 / self.rates.read_gbs
+        return self.peak * 1e3 / self.rates.read_gbs
 
     @property
     def across(self) -> tuple[float, float]:
@@ -53,7 +64,7 @@ class Picture:
 
     @property
     def up(self) -> tuple[float, float]:
-        values = [p.tflops for p in self.points] + [self.roof(10 ** self.across[0]), self.rates.f32_tflops]
+        values = [p.tflops for p in self.points] + [self.roof(10 ** self.across[0]), self.peak]
         return math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 0.1)
 
     def as_json(self) -> dict[str, Any]:
@@ -61,6 +72,7 @@ class Picture:
             "schema_version": 1,
             "title": self.title,
             "rates": self.rates.model_dump(mode="json"),
+            "arithmetic": self.arithmetic,
             "points": [vars(point) for point in self.points],
         }
 
@@ -69,11 +81,12 @@ def picture_of(report: Report) -> Picture | None:
     """The picture of a report's timed cases; None where none has rates beside its time."""
     points = []
     rates: Rates | None = None
+    arithmetic: Arithmetic = "f32"
     for case in report.cases:
         timing = case.timing
         if timing is None or timing.rates is None or not timing.minimum_bytes or not timing.minimum_flops:
             continue
-        rates = timing.rates
+        rates, arithmetic = timing.rates, timing.arithmetic
         note = "not credible" if timing.refused else "noisy" if timing.noisy else ""
         points.append(
             Point(
@@ -88,7 +101,7 @@ def picture_of(report: Report) -> Picture | None:
     if rates is None:
         return None
     title = f"{report.problem.id}, {report.submission.name}, {report.backend.device}"
-    return Picture(title, rates, tuple(points))
+    return Picture(title, rates, tuple(points), arithmetic)
 
 
 def draw_text(picture: Picture, style: Style) -> str:
@@ -122,7 +135,7 @@ def draw_text(picture: Picture, style: Style) -> str:
     rates = picture.rates
     words = (
         f"Roof: {rates.read_gbs:.0f} GB/s of streaming reads up to {picture.ridge:.3g} FLOP/byte, then "
-        f"{rates.f32_tflops:.1f} TFLOP/s of float32 multiply-adds, both measured beside the kernel."
+        f"{picture.peak:.1f} TFLOP/s of {_ARITHMETIC[picture.arithmetic]}, both measured beside the kernel."
     )
     return "\n".join(lines) + f"\n{style.paint(style.wrap(words), 'dim')}\n"
 
@@ -163,11 +176,11 @@ def draw_svg(picture: Picture) -> str:
         parts.append(_line(_MARGIN, at, _SVG_WIDTH - _MARGIN, at, "#ddd", 1))
         parts.append(_label(_MARGIN - 8, at + 4, f"{10.0**power:g}", "end"))
     ridge, low, high = picture.ridge, 10**left, 10**right
-    parts.append(_line(x(low), y(picture.roof(low)), x(ridge), y(picture.rates.f32_tflops), "#06c", 2.5))
-    parts.append(_line(x(ridge), y(picture.rates.f32_tflops), x(high), y(picture.rates.f32_tflops), "#06c", 2.5))
+    parts.append(_line(x(low), y(picture.roof(low)), x(ridge), y(picture.peak), "#06c", 2.5))
+    parts.append(_line(x(ridge), y(picture.peak), x(high), y(picture.peak), "#06c", 2.5))
     parts.append(_label(x(low) + 8, y(picture.roof(low)) - 24, f"{picture.rates.read_gbs:.0f} GB/s read", "start"))
-    rate = f"{picture.rates.f32_tflops:.1f} TFLOP/s float32"
-    parts.append(_label(_SVG_WIDTH - _MARGIN, y(picture.rates.f32_tflops) - 8, rate, "end"))
+    rate = f"{picture.peak:.1f} TFLOP/s of {_ARITHMETIC[picture.arithmetic]}"
+    parts.append(_label(_SVG_WIDTH - _MARGIN, y(picture.peak) - 8, rate, "end"))
     for point in picture.points:
         share = "" if point.fraction is None else f" {point.fraction:.0%}"
         px, py = x(point.intensity), y(point.tflops)

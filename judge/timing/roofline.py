@@ -10,6 +10,7 @@ L2), and operations may run on tensor cores, whatever the problem's own arithmet
 from dataclasses import dataclass
 from typing import Literal
 
+from judge.problem import Arithmetic
 from judge.records import Timing
 
 CREDIBLE = 1.05
@@ -17,8 +18,6 @@ CREDIBLE = 1.05
 
 LAUNCH_BOUND = 4.0
 """A case whose launches take less than this many times as long as empty ones says more of launching than of work."""
-
-Arithmetic = Literal["f32", "f16"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class Appraisal:
 
 def appraise(timing: Timing, work: Work) -> Appraisal:
     """Set a time against the rates measured beside it."""
-    timing = timing.model_copy(update={"minimum_bytes": work.bytes_, "minimum_flops": work.flops})
+    least = {"minimum_bytes": work.bytes_, "minimum_flops": work.flops, "arithmetic": work.arithmetic}
+    timing = timing.model_copy(update=least)
     rates = timing.rates
     if rates is None:
         return Appraisal(timing, work.bytes_ / (timing.median_us * 1e3), None)
     memory_us = work.bytes_ / (rates.read_gbs * 1e3)
-    rate = rates.f32_tflops if work.arithmetic == "f32" else rates.f16_tflops
-    compute_us = work.flops / (rate * 1e6)
+    compute_us = work.flops / (rates.tflops(work.arithmetic) * 1e6)
     roof_us = max(memory_us, compute_us)
     bound: Literal["memory", "compute", "launch"] = "memory" if memory_us >= compute_us else "compute"
     refused = _impossible(timing, work)

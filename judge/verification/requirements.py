@@ -30,6 +30,8 @@ class Unmet:
             "flops_over_baseline": f"{self.case} takes {self.figure:.2f} times the floating-point operations that "
             f"the same kernel does in {self.requirement.baseline}",
             "sectors_per_request": f"a request of a warp for {self.buffer} takes {self.figure:.2f} sectors of 32 bytes",
+            "requests_ratio": f"warps read {self.buffer} in {self.figure:.2f} times as many requests as 16-byte "
+            "loads of whole warps take",
             "bank_conflicts": f"bank conflicts cost {self.figure:.2f} extra passes a request to shared memory",
             "idle_lanes": f"{self.figure:.2f} of the lanes of a warp's instruction take no part",
         }[self.requirement.counter]
@@ -140,6 +142,10 @@ def _copies(problem: Problem, counters: Counters, requirement: Requirement) -> l
     return [(read / unique, max(scratch, key=lambda name: scratch[name].bytes_read))]
 
 
+WIDEST_REQUEST = 32 * 16
+"""Bytes that one load instruction of a warp can bring: 16 for each lane."""
+
+
 def _measure_pattern(counters: Counters, requirement: Requirement) -> tuple[float, str | None]:
     if requirement.counter == "sectors_per_request":
         patterns = [
@@ -149,6 +155,13 @@ def _measure_pattern(counters: Counters, requirement: Requirement) -> tuple[floa
             if name in requirement.buffers and pattern is not None
         ]
         return max(patterns, default=(0.0, None))
+    if requirement.counter == "requests_ratio":
+        ratios = [
+            (traffic.reads.requests * WIDEST_REQUEST / traffic.unique_bytes_read, name)
+            for name, traffic in counters.buffers.items()
+            if name in requirement.buffers and traffic.reads is not None and traffic.unique_bytes_read
+        ]
+        return max(ratios, default=(0.0, None))
     if requirement.counter == "bank_conflicts":
         return extra_wavefronts(shared_pattern(counters)) or 0.0, None
     lanes = active_lanes(counters)

@@ -29,6 +29,7 @@ from judge.records import CaseReport, DiagnosisKind, Report
 from judge.selection import Options
 from judge.verdict import Verdict
 from judge.verification.coverage import missing_sizes
+from judge.verification.declared import declaration_faults
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
 from judge.verification.leftovers import template_leftovers
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
@@ -191,11 +192,19 @@ def _check_sizes(problem: Problem, settings: Settings) -> _Outcome:
     return True, f"{len(problem.cases)} cases cover the sizes where kernels break", ()
 
 
+def _check_inputs(problem: Problem, settings: Settings) -> _Outcome:
+    cases = [case for case in problem.cases if case.cpu]
+    faults = tuple(fault for case in cases for fault in declaration_faults(problem, case, _inputs(problem, case)))
+    if faults:
+        return False, f"{len(faults)} inputs are not as the buffers declare them", faults
+    return True, f"{len(problem.inputs)} inputs are generated as declared", ()
+
+
 def _check_tolerance(problem: Problem, settings: Settings) -> _Outcome:
     measured = [measure_headroom(problem, case, _inputs(problem, case)) for case in problem.cases if case.cpu]
     tightest = min(measured, key=lambda h: h.factor)
     share = max(h.slice_share for h in measured)
-    text = f"plain float32 stays {tightest.factor:.3g}x below it; tightest: {tightest.output} in {tightest.case}"
+    text = f"the plain version stays {tightest.factor:.3g}x below it; tightest: {tightest.output} in {tightest.case}"
     narrow = tuple(f"{h.case}: only {h.factor:.3g}x for {h.output}" for h in measured if h.factor < HEAD_ROOM)
     unreasoned = tuple(f"{name} gives no reason" for name, t in problem.tolerances.items() if not t.reason.strip())
     return not narrow and not unreasoned, f"{text}; a slice uses at most {share:.1%}", narrow + unreasoned
@@ -237,6 +246,7 @@ _CHECKS: dict[str, Callable[[Problem, Settings], _Outcome]] = {
     "package": _check_package,
     "template": _check_template,
     "sizes": _check_sizes,
+    "inputs": _check_inputs,
     "tolerance": _check_tolerance,
     "mutants": _check_mutants,
     "starter": _check_starter,

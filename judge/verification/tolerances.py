@@ -6,6 +6,7 @@ Written so that acceptance has to be shown: a comparison with NaN is false, and 
 import numpy as np
 from numpy.typing import NDArray
 
+from judge.bfloat16 import from_bfloat16
 from judge.problem import Array, Problem, Tolerance
 
 
@@ -40,8 +41,8 @@ def budget(want: NDArray[np.float64], tolerance: Tolerance) -> NDArray[np.float6
 
 
 def as_float64(raw: Array, dtype: str) -> NDArray[np.float64]:
-    """Stored elements as float64; bf16 is stored as uint16."""
-    if dtype == "bf16":
-        raw = (raw.astype(np.uint32) << 16).view(np.float32)
+    """Elements as float64. bf16 is stored as uint16; a yardstick's float32 stands for itself."""
+    if dtype == "bf16" and raw.dtype == np.uint16:
+        raw = from_bfloat16(raw)
     with np.errstate(invalid="ignore"):  # a signaling NaN, which a kernel may write
         return np.array(raw, dtype=np.float64)

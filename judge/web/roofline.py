@@ -47,19 +47,19 @@ class _Scale:
 
 def draw_roofline(report: Report) -> Markup | None:
     """Operations a second over operations a byte; None without a case that has both and a measured roof."""
-    dots, rates = [], None
+    dots, rates, peak = [], None, 0.0
     for case in report.cases:
         dot = _dot(case)
         if dot is not None and case.timing is not None:
             rates = case.timing.rates or rates
             dots.append(dot)
+            peak = rates.tflops(case.timing.arithmetic) * 1e3 if rates else peak
     if not dots or rates is None:
         return None
-    peak = rates.f32_tflops * 1e3
     ridge = peak / rates.read_gbs
     x = _scale([*(dot.intensity for dot in dots), ridge / 4, ridge * 4], LEFT, WIDTH - LEFT - RIGHT)
     y = _scale([*(dot.low for dot in dots), peak * 1.5], HEIGHT - BOTTOM, -(HEIGHT - TOP - BOTTOM))
-    parts = [*_axes(x, y), *_roof(x, y, rates)]
+    parts = [*_axes(x, y), *_roof(x, y, rates, peak)]
     for number, dot in enumerate(dots, start=1):
         at, up = x.at(dot.intensity), y.at(dot.gflops)
         words = f"{dot.name}: {dot.gflops:,.0f} GFLOP/s at {dot.intensity:.3g} operations a byte"
@@ -105,8 +105,7 @@ def _axes(x: _Scale, y: _Scale) -> list[Markup]:
     return parts
 
 
-def _roof(x: _Scale, y: _Scale, rates: Rates) -> list[Markup]:
-    peak = rates.f32_tflops * 1e3
+def _roof(x: _Scale, y: _Scale, rates: Rates, peak: float) -> list[Markup]:
     ridge = peak / rates.read_gbs
     # From the left edge, or from where the roof comes into the picture from below.
     first = max(10.0**x.low, 10.0**y.low / rates.read_gbs)

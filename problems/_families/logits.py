@@ -43,7 +43,9 @@ DESIGNS: dict[str, Callable[[Rng, int], Array]] = {
     "falling": lambda rng, keys: _slope(rng, keys)[::-1],
     "huge": lambda rng, keys: 150 + _eighths(rng, keys),
     "deep": lambda rng, keys: -20000 - _eighths(rng, keys),
+    "top": lambda rng, keys: 20000 + _eighths(rng, keys),
     "deepest": lambda rng, keys: -245000 - _eighths(rng, keys),
+    "crumbs": lambda rng, keys: np.where(np.arange(keys) < 2, 0.0, -8.25),
     "needle-last": lambda rng, keys: _spike(keys, -1),
     "needle-first": lambda rng, keys: _spike(keys, 0),
 }
@@ -65,3 +67,10 @@ def design(family: str, keys: int, rng: Rng, row: int = 0) -> Array:
 def group_values(keys: int) -> Array:
     """1, 2, 3, 4 by quarter of the row: the values that make the signatures of stairs and cliff readable."""
     return (_steps(keys) + 1).astype(np.float32)
+
+
+def crumb_values(keys: int) -> Array:
+    """1 for the first two keys, 3 for the others. In crumbs each of these adds 3 e^-8.25 = 0.00078 to a sum of 2 or
+    more: together they count, but a sum in 16 bits rounds every one away.
+    """
+    return np.where(np.arange(keys) < 2, 1, 3).astype(np.float32)

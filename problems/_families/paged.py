@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Parameter, Role, Scalar, Taker, Tiers, Timed
-from problems._families.logits import design, group_values
+from judge.problem import Array, Arrays, Buffer, Case, Parameter, Requirement, Role, Scalar, Taker, Tiers, Timed
+from problems._families.logits import crumb_values, design, group_values
 from reference.attention import attend
 from reference.paged import gather, paged_decode
 
@@ -139,6 +139,8 @@ def _tokens(case: Case, rng: np.random.Generator, shape: tuple[int, int, int], s
         k[:, :, 0] = design(case.family, context, rng, sequence)[:, None]
         if case.family.startswith(("stairs", "cliff")):
             v[:] = group_values(context)[:, None, None]
+        elif case.family == "crumbs":
+            v[:] = crumb_values(context)[:, None, None]
     return k, v
 
 
@@ -211,7 +213,7 @@ def minimum_bytes(case: Case, inputs: Arrays) -> int:
     contexts, table = inputs["context_lens"], inputs["block_table"]
     used = [_slots(table[sequence], int(context)) for sequence, context in enumerate(contexts)]
     tokens = np.unique(np.concatenate(used)).size
-    token_bytes = 2 * int(case.parameters["num_kv_heads"]) * int(case.parameters["D"]) * 4
+    token_bytes = 2 * int(case.parameters["num_kv_heads"]) * int(case.parameters["D"]) * inputs["k_cache"].itemsize
     return tokens * token_bytes + 2 * inputs["q"].nbytes + 4 * blocks(contexts.tolist()) + contexts.nbytes
 
 
@@ -219,6 +221,19 @@ def minimum_flops(case: Case, inputs: Arrays) -> int:
     """Two multiply-adds for each (query head, token) pair and dimension."""
     tokens = int(inputs["context_lens"].sum())
     return 4 * tokens * int(case.parameters["num_heads"]) * int(case.parameters["D"])
+
+
+def read_once() -> Requirement:
+    """The requirement to read each row of K and V once for all the query heads that share it."""
+    return Requirement(
+        "read_amplification",
+        1.1,
+        "Read each K and V row once for all the query heads that share it: one block a sequence and KV head, "
+        "not one a query head.",
+        buffers=("k_cache", "v_cache"),
+        # A shared page is rightly read once for each sequence that has it.
+        applies=lambda case: group(case) > 1 and not case.extra.get("shared_pages"),
+    )
 
 
 def group(case: Case) -> int:

@@ -15,6 +15,11 @@ def _case(name: str, contexts: Sequence[int], heads: tuple[int, int] = (4, 2), d
     return Case(name, group, parameters(contexts, heads, d, **shape), extra=extra, **settings)
 
 
+def hidden(name: str, contexts: Sequence[int], heads: tuple[int, int] = (4, 2), d: int = 64, **settings: Any) -> Case:
+    """A hidden case that one problem of the family adds."""
+    return _case(name, contexts, heads, d, **settings)
+
+
 def _sample(name: str, contexts: Sequence[int], heads: tuple[int, int], d: int, **settings: Any) -> Case:
     return _case(name, contexts, heads, d, group=Group.SAMPLE, **settings)
 

@@ -1,6 +1,6 @@
 """gqa-decode: paged decode that reads each KV head once for all its query heads."""
 
-from judge.problem import Problem, Requirement, Tiers, Tolerance
+from judge.problem import Problem, Tiers, Tolerance
 from problems._families import paged, paged_cases, paged_mutants
 
 CASES = (
@@ -36,15 +36,5 @@ PROBLEM = Problem(
         "gqa_decode<D><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, "
         "context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)"
     ),
-    requirements=(
-        Requirement(
-            "read_amplification",
-            1.1,
-            "Read each K and V row once for all the query heads that share it: one block a sequence and KV head, "
-            "not one a query head.",
-            buffers=("k_cache", "v_cache"),
-            # A shared page is rightly read once for each sequence that has it.
-            applies=lambda case: paged.group(case) > 1 and not case.extra.get("shared_pages"),
-        ),
-    ),
+    requirements=(paged.read_once(),),
 )

@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from judge.catalogue import find_problems
 from judge.records import BackendReport, ProblemReference, Report
 from judge.verdict import Verdict
 from tests.unit.reports.samples import compile_error_report, make_report, timed_report, wrong_report
@@ -32,7 +33,7 @@ def test_a_sample_run_does_not_count_as_solved(site):
     assert "</span> solved" not in site.get("/").text
 
 
-@pytest.mark.parametrize("problem", ["online-softmax", "flash-forward", "splitk-merge", "paged-decode", "gqa-decode"])
+@pytest.mark.parametrize("problem", find_problems())
 def test_a_problem_page_has_all_that_is_needed_to_solve_it(site, problems, problem):
     text = site.get(f"/problems/{problem}").text
     found = problems[problem]

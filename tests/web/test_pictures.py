@@ -55,6 +55,12 @@ def test_a_roofline_puts_a_dot_where_the_figures_say():
     assert heights[0] > heights[1] == heights[2]
 
 
+def test_the_roof_of_float16_is_that_of_tensor_cores():
+    for arithmetic, roof in (("f32", "50,000 GFLOP/s"), ("f16", "700,000 GFLOP/s")):
+        large = timed("large", 2000.0, 400_000_000_000_000, arithmetic=arithmetic)
+        assert roof in {text.text for text in elements(draw_roofline(make_report(cases=(large,))), "text")}
+
+
 def test_a_refused_time_and_one_without_work_are_no_dots():
     cases = (timed("odd", 1.0, 10, refused="faster than memory"), timed("unknown", 1.0, 0))
     assert draw_roofline(make_report(cases=cases)) is None

@@ -5,9 +5,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from judge.records import Rates
-from judge.reports.roofline import Picture, Point, draw_svg, draw_text
+from judge.records import Rates, Timing
+from judge.reports.roofline import Picture, Point, draw_svg, draw_text, picture_of
 from judge.reports.style import Style
+from tests.unit.reports.samples import make_case, make_report
 
 RATES = Rates(read_gbs=4000, copy_gbs=3900, f32_tflops=50, f16_tflops=600, overhead_us=2, samples=5)
 
@@ -43,6 +44,19 @@ def test_the_terminal_shows_each_case_under_the_roof():
     assert "(noisy)" in text
     assert "4000 GB/s of streaming reads up to 12.5 FLOP/byte" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 104
+
+
+def test_the_roof_of_float16_problems_is_that_of_tensor_cores():
+    timing = Timing(
+        median_us=1000.0, p10_us=999.0, p90_us=1001.0, samples=20, rel_ci95=0, cold=True, rates=RATES,
+        minimum_bytes=10**8, minimum_flops=3 * 10**11, arithmetic="f16",
+    )  # fmt: skip
+    drawn = picture_of(make_report(cases=(make_case(name="large", group="bench", timing=timing),)))
+    assert drawn.ridge == pytest.approx(150)
+    assert drawn.roof(3000) == 600
+    assert "600.0 TFLOP/s of float16 products on tensor cores" in " ".join(draw_text(drawn, Style()).split())
+    assert "600.0 TFLOP/s of float16 products on tensor cores" in draw_svg(drawn)
+    assert drawn.as_json()["arithmetic"] == "f16"
 
 
 def test_a_roof_without_a_case_that_has_a_share_is_drawn_too():

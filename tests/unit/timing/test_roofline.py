@@ -28,6 +28,7 @@ def test_a_kernel_that_multiplies_is_held_against_multiplying():
     assert found.fraction == pytest.approx(0.5)
     other = appraise(timing(1000.0), Work(1_000_000, 0, 25 * 10**9, 1, "f16"))
     assert other.fraction == pytest.approx(25 / 600)
+    assert (found.timing.arithmetic, other.timing.arithmetic) == ("f32", "f16")
 
 
 def test_a_short_case_shows_its_time_only():

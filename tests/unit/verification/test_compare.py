@@ -135,5 +135,20 @@ def test_empty_output_is_right():
     assert compared.wrong.size == 0
 
 
+def test_a_yardstick_that_is_exact_by_luck_measures_nothing():
+    problem = make_problem()
+    case = problem.cases[0]
+    inputs = problem.generate(case, np.random.default_rng(0))
+    reference = problem.reference(case, inputs)
+    outputs = {"out": (reference["out"] * (1 + 2e-6)).astype(np.float32)}
+    told = [
+        judge_case(problem, case, inputs, outputs, reference, {"out": reference["out"] * (1 + off)}).error
+        for off in (1e-15, 1e-7)
+    ]
+    assert told[0].naive_multiple is None
+    assert told[1].naive_multiple == pytest.approx(20, rel=0.1)
+
+
 def test_bf16_is_read_from_its_upper_bits():
     assert as_float64(np.array([0x3F80, 0xC000], np.uint16), "bf16").tolist() == [1.0, -2.0]
+    assert as_float64(np.array([1.5, -2.0], np.float32), "bf16").tolist() == [1.5, -2.0], "a yardstick is not stored"

@@ -107,6 +107,23 @@ def test_requirements_on_access_patterns():
     ]
 
 
+def test_wide_loads_are_few_requests():
+    problem = make_problem(requirements=(Requirement("requests_ratio", 1.5, "Read 16 bytes a lane.", ("x",)),))
+    assert needs_patterns(problem, problem.cases[0])
+
+    def reading(requests):
+        pattern = AccessPattern(requests=requests, sectors=64, ideal_sectors=64)
+        return Counters(buffers={"x": BufferTraffic(unique_bytes_read=2048, reads=pattern), "out": BufferTraffic()})
+
+    assert unmet_patterns(problem, problem.cases[0], reading(6)) == ()
+    [found] = unmet_patterns(problem, problem.cases[0], reading(8))
+    assert found.message == (
+        "Read 16 bytes a lane. Here warps read x in 2.00 times as many requests as 16-byte loads of whole warps take; "
+        "the limit is 1.5."
+    )
+    assert unmet_patterns(problem, problem.cases[0], Counters()) == ()
+
+
 def test_each_pass_checks_its_own_requirements():
     problem = make_problem(requirements=(*PATTERNS, Requirement("flops_ratio", 1.5, "Fewer.")))
     assert [u.requirement.counter for u in unmet(problem, counters(flops=10**6))] == ["flops_ratio"]
