@@ -12,7 +12,7 @@ import numpy as np
 from judge.events import EventSink
 from judge.problem import Array, Case, Problem
 from judge.records import Timing
-from judge.timing.exclusive import GpuLock
+from judge.timing.exclusive import gpu_lock
 from judge.timing.neighbors import Watch, told
 from judge.timing.roofline import Work, appraise
 from judge.timing.rulers import rulers_for
@@ -90,8 +90,7 @@ def worth(problem: Problem, case: Case, inputs: Mapping[str, Array], result: Cas
 def run_on_gpu(session: Session, request: CaseRequest, sink: EventSink) -> CaseResult:
     """Run a case when it is its turn on the GPU: a timed one alone, others beside each other."""
     address = session.properties().address
-    watch = Watch(address)
-    lock = GpuLock(watch.uuid or address)
+    lock = gpu_lock(address)
 
     def waiting() -> None:
         sink.note(

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from judge.timing.neighbors import Watch
+
 PATIENCE_S = 1.0
 """After so long a wait the user is told."""
 
@@ -64,6 +66,11 @@ class GpuLock:
             # The umask took bits away that other users' judges need.
             os.fchmod(descriptor, 0o666)
             return descriptor
+
+
+def gpu_lock(address: str) -> GpuLock:
+    """The lock of the GPU at a PCI address; an empty address is that of no GPU."""
+    return GpuLock(Watch(address).uuid or address)
 
 
 def _take(descriptor: int, how: int, waiting: Callable[[], None], *, told: bool) -> bool:

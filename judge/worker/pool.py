@@ -13,6 +13,7 @@ from types import TracebackType
 
 from judge.backends.base import DeviceProperties, ModuleImage
 from judge.errors import MachineError
+from judge.timing.exclusive import gpu_lock
 from judge.worker.messages import CaseRequest, CaseResult, Isolation
 from judge.worker.supervisor import Kind, Worker
 
@@ -80,13 +81,13 @@ class Loan:
         self._used = True
 
     def close(self) -> None:
-        """Give the worker back, or end it if it was used; safe to call twice."""
+        """Give the worker back, or kill it if it was used, without waiting for its end; safe to call twice."""
         if self._closed:
             return
         self._closed = True
         self._pool.hurry()
         if self._used:
-            self._worker.close()
+            self._pool.retire(self._worker, self._properties.address)
         else:
             self._pool.take_back(self._worker)
 
@@ -108,6 +109,7 @@ class Pool:
         self._wanted = 0
         self._quiet_until = 0.0
         self._starting: Worker | None = None
+        self._burials: list[threading.Thread] = []
         self._failure: MachineError | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._refill, name=f"judge-pool-{kind}", daemon=True)
@@ -183,8 +185,31 @@ class Pool:
                 return
         worker.close()
 
+    def retire(self, worker: Worker, address: str) -> None:
+        """Kill a worker that was used. What else there is to its end, half a second on a GPU, nobody waits for.
+
+        address: of its GPU, empty for the CPU.
+        """
+        worker.cancel()
+        burial = threading.Thread(target=self._bury, args=(worker, address), name="judge-burial", daemon=True)
+        with self._change:
+            closed = self._closed
+            self._burials = [one for one in self._burials if one.is_alive()] + [burial]
+            burial.start()
+        if closed:
+            burial.join()
+
+    def _bury(self, worker: Worker, address: str) -> None:
+        try:
+            # While the driver tidies up after it, nothing is timed on its GPU.
+            with gpu_lock(address).shared():
+                worker.close()
+        except MachineError as error:
+            with self._change:
+                self._failure = error
+
     def close(self) -> None:
-        """End all workers that were not handed out; safe to call twice."""
+        """End all workers that were not handed out, and wait for those that were retired; safe to call twice."""
         with self._change:
             self._closed = True
             if self._starting is not None:
@@ -194,8 +219,11 @@ class Pool:
         with self._change:
             left = [worker for _, worker in self._ready]
             self._ready.clear()
+            burials = list(self._burials)
         for worker in left:
             worker.close()
+        for burial in burials:
+            burial.join()
 
     def _refill(self) -> None:
         pause_s = RETRY_S

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from judge.backends.base import DeviceProperties
 from judge.errors import MachineError
 from judge.worker import pool
 from judge.worker.pool import Loan, Pool, PoolClosed
@@ -26,6 +27,7 @@ class Stand:
             raise MachineError("cancelled")
         if self.failure:
             raise MachineError(self.failure)
+        return DeviceProperties(kind="cpu", name="stand", arch="none")
 
     def responds(self):
         return not self.dead
@@ -189,8 +191,34 @@ def test_a_loan_that_was_given_a_module_is_never_lent_again():
         first = pool.lend()
         with first:
             first.load("module")
-        assert not first._worker.alive
+        assert first._worker.cancelled.is_set()
+        assert not first.alive
+        until(lambda: not first._worker.alive)
         assert pool.take() is not first._worker
+
+
+def test_nobody_waits_for_the_end_of_a_used_worker_but_the_pool_s_own_end():
+    class Slow(Used):
+        def close(self):
+            assert ended.wait(20)
+            super().close()
+
+    ended = threading.Event()
+    with Pool("cpu", 1, Slow) as pool:
+        used = pool.lend()
+        used.load("module")
+        used.close()
+        assert used._worker.cancelled.is_set()
+        assert used._worker.alive
+        pool.lend().close()
+        threading.Timer(0.2, ended.set).start()
+    assert not used._worker.alive
+    late = Pool("cpu", 1, Used)
+    loan = late.lend()
+    loan.load("module")
+    late.close()
+    loan.close()
+    assert not loan._worker.alive
 
 
 def test_a_closed_loan_gives_nothing_more():
