@@ -49,6 +49,11 @@ def children(pid, module):
     return found
 
 
+def python_path() -> str:
+    """That of this process, with the checkout before it."""
+    return os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+
 class Running:
     """A process that serves, with a client for it. Whatever it printed is in `log`."""
 
@@ -60,7 +65,7 @@ class Running:
                 cwd=folder,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder), **(environment or {})},
+                env={**os.environ, "PYTHONPATH": python_path(), "XDG_STATE_HOME": str(folder), **(environment or {})},
                 pass_fds=pass_fds,
             )
         self.port = port or self._port()

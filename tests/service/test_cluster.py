@@ -21,7 +21,17 @@ from judge.store import accounts, submissions
 from judge.store.database import Database
 from judge.store.schema import migrate
 from tests.service.conftest import KINDS
-from tests.service.running import ENDLESS, ROOT, SCRIPT, WRONG, children, start_serve, submit, until, verdict
+from tests.service.running import (
+    ENDLESS,
+    SCRIPT,
+    WRONG,
+    children,
+    python_path,
+    start_serve,
+    submit,
+    until,
+    verdict,
+)
 from tests.service.test_store import new
 
 LANE = "judge.dispatch.lane"
@@ -33,7 +43,7 @@ def start_worker(folder, url, *arguments):
     log = (folder / f"worker-{time.monotonic_ns()}").open("wb")
     with log:
         return subprocess.Popen(
-            command, cwd=folder, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            command, cwd=folder, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": python_path()}
         )
 
 

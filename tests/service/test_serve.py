@@ -14,7 +14,18 @@ from judge.records import Report
 from judge.store import submissions
 from judge.store.database import Database
 from judge.verdict import Verdict
-from tests.service.running import ENDLESS, ROOT, SCRIPT, WRONG, body, children, start_serve, submit, until, verdict
+from tests.service.running import (
+    ENDLESS,
+    SCRIPT,
+    WRONG,
+    body,
+    children,
+    python_path,
+    start_serve,
+    submit,
+    until,
+    verdict,
+)
 
 LANE, API = "judge.dispatch.lane", "judge.api.main"
 
@@ -195,7 +206,7 @@ def refused_second(folder):
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": python_path()},
         check=False,
     )
     assert "Another judge already serves" in ended.stderr
