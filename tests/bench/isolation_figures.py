@@ -137,7 +137,7 @@ def time_overrun(runs: int) -> None:
     real = supervisor._command, supervisor._view
     supervisor._command = lambda kind, ordinal: [sys.executable, str(STAND_IN), "serving"]
     supervisor._view = lambda kind, ordinal: plain_view([ROOT / "tests"])
-    os.environ["PYTHONPATH"] = python_path()
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     launches = (LaunchSpec("spin", "spin", 1),)
     request = CaseRequest("spin", "", "plan", launches, (), (), {}, time_limit_s=TIME_LIMIT_S)
     try:
