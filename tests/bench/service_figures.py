@@ -1,11 +1,12 @@
-"""Figures of the service on this machine: accepted POSTs, and from a POST to its verdict.
+"""Figures of the service on this machine: accepted POSTs, from a POST to its verdict, and many who watch.
 
-    python -m tests.bench.service_figures [--seconds 10] [--clients 16] [--verdicts 40] [--postgresql]
+    python -m tests.bench.service_figures [--seconds 10] [--clients 16] [--verdicts 40] [--watchers 1000] [--postgresql]
 
 Prints each figure beside its target. Nothing else should run on the machine.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import socket
@@ -13,6 +14,7 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from judge.dispatch.serving import prepare
@@ -108,6 +110,64 @@ def verdicts(folder: Path, count: int, *arguments: str) -> dict[str, float]:
     }
 
 
+def watchers(url: str, folder: Path, count: int) -> dict[str, float]:
+    """So many event streams over ten submissions that wait; what it costs until all are told of the end of theirs."""
+    running = start_api(url, folder, max_waiting=100, max_waiting_of_user=100)
+    try:
+        ids = [running.client.post("/api/v1/submissions", json=body()).json()["id"] for _ in range(10)]
+        before = resident_mb(running.process.pid)
+        began = time.perf_counter()
+        opened_s, told = asyncio.run(_watch(running.port, ids, count, running.client.post))
+        return {
+            "watchers": count,
+            "connected a second": count / opened_s,
+            "told after ms p50": 1000 * statistics.median(told),
+            "told after ms p99": 1000 * told[int(0.99 * (len(told) - 1))],
+            "all of it s": time.perf_counter() - began,
+            "API memory MB a watcher": (resident_mb(running.process.pid) - before) / count,
+        }
+    finally:
+        running.stop()
+
+
+async def _watch(port: int, ids: list[str], count: int, post: Callable[[str], object]) -> tuple[float, list[float]]:
+    """Seconds until all streams gave their first event, and how long after the cancel each gave its last one."""
+    began = time.perf_counter()
+    first = asyncio.Semaphore(64)
+    opened, cancelled = asyncio.Event(), asyncio.Event()
+    left = count
+    cancelled_at: dict[str, float] = {}
+
+    async def watch(submission: str) -> float:
+        nonlocal left
+        async with first:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"GET /api/v1/submissions/{submission}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            await reader.readuntil(b"event: queued")
+        left -= 1
+        if left == 0:
+            opened.set()
+        await reader.readuntil(b"event: cancelled")
+        told_at = time.perf_counter()
+        writer.close()
+        await cancelled.wait()
+        return told_at - cancelled_at[submission]
+
+    watching = [asyncio.create_task(watch(ids[number % len(ids)])) for number in range(count)]
+    await opened.wait()
+    opened_s = time.perf_counter() - began
+    for one in ids:
+        cancelled_at[one] = time.perf_counter()
+        await asyncio.to_thread(post, f"/api/v1/submissions/{one}/cancel")
+    cancelled.set()
+    return opened_s, sorted(await asyncio.gather(*watching))
+
+
+def resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 def show(where: str, figures: dict[str, float]) -> None:
     for name, value in figures.items():
         target = f"   target {TARGETS[name]:g}" if name in TARGETS else ""
@@ -119,6 +179,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--verdicts", type=int, default=40)
+    parser.add_argument("--watchers", type=int, default=1000)
     parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -128,12 +189,20 @@ def main() -> None:
         show("SQLite", posts(url, folder, options.seconds, options.clients))
         if options.verdicts:
             show("SQLite", verdicts(folder, options.verdicts))
+        if options.watchers:
+            url = f"sqlite:///{folder}/watched.db"
+            migrate(Database(url))
+            show("SQLite", watchers(url, folder, options.watchers))
         if options.postgresql:
             server = PostgreSQL(free_port(), durable=True)
             try:
                 url = server.new_database()
                 prepare(Database(url))
                 show("PostgreSQL", posts(url, folder, options.seconds, options.clients))
+                if options.watchers:
+                    url = server.new_database()
+                    prepare(Database(url))
+                    show("PostgreSQL", watchers(url, folder, options.watchers))
                 if options.verdicts:
                     show("PostgreSQL", verdicts(folder, options.verdicts, "--database", server.new_database()))
             finally:
