@@ -1,6 +1,7 @@
 """Decode attention over a paged KV cache with grouped query heads, float32."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,12 @@ BUFFERS = (
     Buffer("context_lens", "i32", ("num_seqs",), Role.INPUT, "tokens each query attends to, at least 1"),
     Buffer("out", "f32", ("num_seqs", "num_heads", "D"), Role.OUTPUT, "attention output"),
 )
+
+BUFFERS_WITH_EMPTY = tuple(
+    replace(buffer, doc="tokens each query attends to, 0 or more") if buffer.name == "context_lens" else buffer
+    for buffer in BUFFERS
+)
+"""The same where a sequence may have no token yet; its out is 0."""
 
 PARAMETERS = (
     Parameter("num_seqs", "int", doc="sequences decoded together"),
@@ -99,6 +106,8 @@ def generate(case: Case, rng: np.random.Generator) -> dict[str, Array]:
     k_cache, v_cache = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
     k_flat, v_flat = k_cache.reshape(-1, kv_heads, d), v_cache.reshape(-1, kv_heads, d)
     for sequence, context in enumerate(contexts.tolist()):
+        if context == 0:
+            continue
         slots = _slots(table[sequence], context)
         k_flat[slots], v_flat[slots] = _tokens(case, rng, (context, kv_heads, d), sequence)
     return {
@@ -187,13 +196,15 @@ def timed(tiers: Tiers | None = None) -> Timed:
 
 
 def naive(case: Case, inputs: Arrays) -> dict[str, Array]:
-    """Scores, maximum, exponentials, then V summed page after page, all in float32."""
+    """Scores, maximum, exponentials, then V summed page after page, all in float32; 0 where there is no token."""
     scale = np.float32(case.parameters["scale"])
     q = inputs["q"] * scale
     sequences, heads, d = q.shape
     kv_heads = inputs["k_cache"].shape[2]
-    out = np.empty((sequences, heads, d), np.float32)
+    out = np.zeros((sequences, heads, d), np.float32)
     for sequence, context in enumerate(inputs["context_lens"].tolist()):
+        if context == 0:
+            continue
         k = gather(inputs["k_cache"], inputs["block_table"][sequence], context).transpose(1, 2, 0)
         v = gather(inputs["v_cache"], inputs["block_table"][sequence], context).transpose(1, 0, 2)
         scores = q[sequence].reshape(kv_heads, -1, d) @ k
@@ -209,12 +220,14 @@ def naive(case: Case, inputs: Arrays) -> dict[str, Array]:
 
 
 def minimum_bytes(case: Case, inputs: Arrays) -> int:
-    """Every token a sequence uses once (shared pages once), q, the table entries and lengths used, and out."""
+    """Every token a sequence uses once (shared pages once), its q, the table entries and lengths used, and out."""
     contexts, table = inputs["context_lens"], inputs["block_table"]
     used = [_slots(table[sequence], int(context)) for sequence, context in enumerate(contexts)]
     tokens = np.unique(np.concatenate(used)).size
     token_bytes = 2 * int(case.parameters["num_kv_heads"]) * int(case.parameters["D"]) * inputs["k_cache"].itemsize
-    return tokens * token_bytes + 2 * inputs["q"].nbytes + 4 * blocks(contexts.tolist()) + contexts.nbytes
+    out_bytes = inputs["q"].nbytes
+    q_bytes = out_bytes // contexts.size * int((contexts > 0).sum())
+    return tokens * token_bytes + q_bytes + out_bytes + 4 * blocks(contexts.tolist()) + contexts.nbytes
 
 
 def minimum_flops(case: Case, inputs: Arrays) -> int:

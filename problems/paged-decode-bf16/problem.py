@@ -49,7 +49,7 @@ def _sums_round_alike(case: Case) -> bool:
 
 
 def _sums(*, l: bool) -> Callable[[Case, Arrays], dict[str, Array]]:
-    return paged_mutants.weighed(narrow_sums(partial(narrow.rounded, dtype="bf16"), l=l, o=True))
+    return paged_mutants.mistaken(narrow_sums(partial(narrow.rounded, dtype="bf16"), l=l, o=True))
 
 
 MUTANTS = (

@@ -56,7 +56,8 @@ def test_least_traffic_is_below_what_the_buffers_hold(example):
     )
     least = problem.minimum_bytes(case, inputs)
     assert outputs < least <= outputs + sum(array.nbytes for array in inputs.values())
-    assert problem.minimum_flops(case, inputs) > 0
+    idle = case.name == "all-empty" and not inputs.get("context_lens", np.ones(1)).any()
+    assert (problem.minimum_flops(case, inputs) > 0) is not idle
 
 
 def test_plain_float32_has_ten_times_head_room(example):
@@ -107,11 +108,14 @@ def test_all_cases_cost_little_more_than_the_books_shapes(problem_id):
     assert sum(flops.values()) <= MAX_FLOPS_OVER_BOOK * book
 
 
-@pytest.mark.parametrize("problem_id", ["paged-decode", "gqa-decode", "paged-decode-bf16"])
+PAGED = [p for p in find_problems() if any(b.name == "block_table" for b in load_problem(p).buffers)]
+
+
+@pytest.mark.parametrize("problem_id", PAGED)
 def test_slots_nobody_owns_are_nan(problem_id):
     problem = load_problem(problem_id)
     for case in problem.cases:
-        if not case.cpu or case.name == "book":
+        if not case.cpu or case.name.startswith("book"):
             continue
         inputs = problem.generate(case, case_generator(case, 3))
         table, lengths = inputs["block_table"], inputs["context_lens"]
