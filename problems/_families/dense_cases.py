@@ -25,7 +25,7 @@ def bench(name: str, bh: int, n: int, d: int, *, causal: bool) -> Case:
     return hidden(name, bh, n, d, causal=causal, group=Group.BENCH, family="uniform", time_limit_s=60.0)
 
 
-CPU_CASES = (
+SAMPLES = (
     sample("three-keys", 1, 3, 32, seed=1, doc="small enough to follow by hand"),
     sample("index", 1, 33, seed=2, family="index", doc="Q = 0 and V[j] = j: every output is the mean index, 16"),
     sample(
@@ -37,8 +37,14 @@ CPU_CASES = (
         doc="logits 0, 1, 2, 3 and V = 1, 2, 3, 4 by quarter: 3.492653 everywhere; 6.439143 means O is not rescaled, "
         "1.356024 l is not, 2.5 neither",
     ),
+)
+
+BOOK = (
     sample("book", 8, 1000, seed=4, doc="the book's shape: N is no multiple of any tile"),
     sample("book-causal", 8, 1000, seed=5, causal=True, doc="the same with the causal mask"),
+)
+
+HIDDEN = (
     hidden("one-key", 2, 1),
     hidden("two-keys-causal", 2, 2, causal=True),
     hidden("tile-minus-1", 2, 31),
@@ -72,3 +78,5 @@ CPU_CASES = (
     hidden("needle-first-causal", 2, 97, family="needle-first", causal=True),
     hidden("equal-scores", 2, 65, family="equal", causal=True),
 )
+
+CPU_CASES = (*SAMPLES, *BOOK, *HIDDEN)

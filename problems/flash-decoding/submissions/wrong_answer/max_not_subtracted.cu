@@ -1,6 +1,6 @@
 // problem: flash-decoding
 // No maximum is subtracted.
-// expect-case: huge-scores
+// expect-case: levels
 // expect-mutant: max_not_subtracted
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: flash-decoding
 // The maximum starts at zero.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_at_zero
 #include "common.cuh"
 

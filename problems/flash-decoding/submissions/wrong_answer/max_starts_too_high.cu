@@ -1,6 +1,6 @@
 // problem: flash-decoding
 // The maximum starts at -10000.
-// expect-case: deep-scores
+// expect-case: levels
 // expect-mutant: max_starts_too_high
 #include "common.cuh"
 
