@@ -77,6 +77,7 @@ def test_every_mutant_is_rejected_by_a_case(problem, seed):
     if problem.id != "online-softmax":
         # One lucky case is no proof: apart from mistakes that only one input family can show, several must see it.
         rare = {"max_starts_at_zero", "max_starts_too_high", "all_empty_divided", "max_not_subtracted"}
+        rare |= {"context_in_16_bits"}  # two cases are long enough
         assert [kill.mutant for kill in matrix if len(kill.cases) < 3 and kill.mutant not in rare] == []
 
 

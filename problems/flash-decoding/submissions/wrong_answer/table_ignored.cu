@@ -1,6 +1,6 @@
 // problem: flash-decoding
 // Logical page b is read from physical page b.
-// expect-case: index
+// expect-case: book-lengths
 // expect-mutant: table_ignored
 #include "common.cuh"
 

@@ -1,8 +1,7 @@
 // problem: standard-attention
-// A workspace for every product of query, key and dimension, before they are added.
+// One N too many in the size of the workspace.
 // expect-case: book-length
-// @workspace float scores[BH * static_cast<long long>(N) * N]
-// @workspace double products[BH * static_cast<long long>(N) * N * D * 4]
+// @workspace float scores[BH * static_cast<long long>(N) * N * N]
 // @launch scores_of<D><<<dim3(cdiv(N, kThreads), N, BH), kThreads>>>(Q, K, scores, N, scale, causal)
 // @launch softmax<<<dim3(N, BH), kThreads>>>(scores, N)
 // @launch weigh<D><<<dim3(N, BH), D>>>(scores, V, O, N)
