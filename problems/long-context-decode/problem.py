@@ -38,7 +38,7 @@ CASES = (
     hidden("index-16385", (16385,), (1, 1), 32, family="index", doc="V[t] = t: the mean index, 8192"),
     hidden("needle-131072", (131072,), (1, 1), 32, family="needle-last", doc="the last of 131072 tokens alone counts"),
     bench("bench-1x131072", (131072,)),
-    bench("bench-8x65536", (65536,) * 8),
+    bench("bench-4x65536", (65536,) * 4),
     bench("bench-mixed", (131072, 1, 65536, 17, 4096, 0, 32768, 1000)),
 )
 

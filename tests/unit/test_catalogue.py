@@ -86,4 +86,4 @@ def test_environment_that_names_no_folder(monkeypatch, tmp_path):
 
 def test_checkout_is_found_without_a_setting(monkeypatch):
     monkeypatch.delenv("JUDGE_PROBLEMS", raising=False)
-    assert find_problems()[:2] == ["online-softmax", "flash-forward"]
+    assert find_problems()[:3] == ["online-softmax", "standard-attention", "flash-forward"]
