@@ -13,7 +13,7 @@ from problems._families.paged import PAGE, contexts_of
 from problems._families.paged_mutants import mistaken, zero_where_empty
 from reference.attention import attend
 from reference.merge import partial
-from reference.mistakes import Weighing
+from reference.mistakes import Weighing, tiled
 
 SEGMENTS = 8
 
@@ -67,6 +67,29 @@ def _spoiled_by_empty(o: Array, m: Array, l: Array) -> Array:
     return np.where((l == 0).any(axis=1)[:, None], np.nan, _weighted(o, _relative(m) * l))
 
 
+def _summed(rescale_l: bool, rescale_o: bool) -> Weighing:
+    """Segments summed page after page without one of the rescalings, or both, then merged rightly."""
+
+    def weigh(scores: Array, values: Array) -> Array:
+        top = scores.max(axis=1, keepdims=True)
+        sums, total = np.zeros((len(scores), values.shape[1])), np.zeros((len(scores), 1))
+        for first, end in bounds(scores.shape[1]):
+            if end == first:
+                continue
+            s, v = scores[:, first:end], values[first:end]
+            m = s.max(axis=1, keepdims=True)
+            # A value of 1 everywhere gives the right sum of exponentials over the one that the mistake leaves.
+            ones = np.ones((end - first, 1))
+            l = np.exp(s - m).sum(axis=1, keepdims=True) / tiled(s, ones, PAGE, rescale_l=rescale_l)
+            weight = np.exp(m - top) * l
+            sums += weight * tiled(s, v, PAGE, rescale_l=rescale_l, rescale_o=rescale_o)
+            total += weight
+        quotient: Array = sums / total
+        return quotient
+
+    return weigh
+
+
 def _remainder_dropped(scores: Array, values: Array) -> Array:
     """Each segment has pages / SEGMENTS pages, rounded down."""
     used = scores.shape[1] // PAGE // SEGMENTS * SEGMENTS * PAGE
@@ -83,6 +106,11 @@ def _has_several_segments(case: Case) -> bool:
 
 def _shows_weights(case: Case) -> bool:
     return _has_several_segments(case) and case.family not in {"equal", "index", "dims", "heads"}
+
+
+def _rises_in_a_segment(case: Case) -> bool:
+    falls = "falling" in case.family or case.family == "needle-first"
+    return max(contexts_of(case)) > PAGE * SEGMENTS and _shows_weights(case) and not falls
 
 
 def _has_no_token_somewhere(case: Case) -> bool:
@@ -115,6 +143,37 @@ MUTANTS = zero_where_empty(
             mistaken(_merged(lambda o, m, l: _weighted(o, l))),
             _shows_weights,
             fix="Weigh segment s by exp(m_s - m) * l_s.",
+        ),
+        Mutant(
+            "segments_base_two",
+            "The weights of your merge are powers of 2: m is a natural maximum, so the weight is exp(m_s - m) * l_s.",
+            mistaken(_merged(lambda o, m, l: _weighted(o, np.exp2(m - m.max(axis=1, keepdims=True)) * l))),
+            _shows_weights,
+            fix="Use expf in the merge as well.",
+        ),
+        Mutant(
+            "segment_rescales_no_o",
+            "When the maximum rises inside a segment you rescale its sum l but not its output so far: multiply that by "
+            "exp(m_old - m_new) too.",
+            mistaken(_summed(rescale_l=True, rescale_o=False)),
+            _rises_in_a_segment,
+            fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
+        ),
+        Mutant(
+            "segment_rescales_no_l",
+            "When the maximum rises inside a segment you rescale its output but not its sum of exponentials: multiply "
+            "l by exp(m_old - m_new) too.",
+            mistaken(_summed(rescale_l=False, rescale_o=True)),
+            _rises_in_a_segment,
+            fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
+        ),
+        Mutant(
+            "segment_rescales_nothing",
+            "When the maximum rises inside a segment you rescale neither its output nor l: both were taken against the "
+            "old maximum and need the factor exp(m_old - m_new).",
+            mistaken(_summed(rescale_l=False, rescale_o=False)),
+            _rises_in_a_segment,
+            fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
         ),
         Mutant(
             "segments_l_twice",

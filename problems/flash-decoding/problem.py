@@ -13,6 +13,9 @@ CASES = (
     hidden("empty-between", (33, 0, 129, 0, 1), (4, 2), 32, doc="sequences without a token between others"),
     hidden("split-edges", (127, 128, 129, 255, 256, 257), (2, 1), 32, doc="around 8 and 16 pages"),
     hidden("index-split", (100, 272), (2, 1), 32, family="index", doc="V[t] = t: the mean index of the tokens counted"),
+    hidden(
+        "stairs-inside", (320,), (2, 1), 32, family="stairs-rising", doc="steps of 80 tokens, inside 8 segments of 48"
+    ),
     hidden("stairs-uneven", (200, 350), (2, 1), 32, family="stairs-rising", doc="no split has the same length"),
     bench("bench-1x131072", (131072,)),
     bench("bench-4x16384", (16384,) * 4),
