@@ -28,7 +28,7 @@ def bounds(context: int) -> list[tuple[int, int]]:
     return [(min(s * step, context), min((s + 1) * step, context)) for s in range(SEGMENTS)]
 
 
-def _merged(merge: Merge) -> Weighing:
+def merged(merge: Merge) -> Weighing:
     """Every segment summed rightly, then put together by merge."""
 
     def weigh(scores: Array, values: Array) -> Array:
@@ -67,7 +67,7 @@ def _spoiled_by_empty(o: Array, m: Array, l: Array) -> Array:
     return np.where((l == 0).any(axis=1)[:, None], np.nan, _weighted(o, _relative(m) * l))
 
 
-def _summed(rescale_l: bool, rescale_o: bool) -> Weighing:
+def summed(rescale_l: bool, rescale_o: bool) -> Weighing:
     """Segments summed page after page without one of the rescalings, or both, then merged rightly."""
 
     def weigh(scores: Array, values: Array) -> Array:
@@ -126,13 +126,13 @@ MUTANTS = zero_where_empty(
         Mutant(
             "segments_averaged",
             "Your output is the plain average of the outputs of 8 segments: weigh segment s by exp(m_s - m) * l_s.",
-            mistaken(_merged(lambda o, m, l: o.sum(axis=1) / o.shape[1])),
+            mistaken(merged(lambda o, m, l: o.sum(axis=1) / o.shape[1])),
             fix="Weigh segment s by exp(m_s - m) * l_s, and divide by the sum of the weights.",
         ),
         Mutant(
             "segments_unweighted_by_l",
             "The weights of your merge lack l: where O_s is already divided by l_s, its weight is exp(m_s - m) * l_s.",
-            mistaken(_merged(lambda o, m, l: _weighted(o, _relative(m)))),
+            mistaken(merged(lambda o, m, l: _weighted(o, _relative(m)))),
             _has_several_segments,
             fix="Weigh segment s by exp(m_s - m) * l_s.",
         ),
@@ -140,14 +140,14 @@ MUTANTS = zero_where_empty(
             "segments_unweighted_by_m",
             "The weights of your merge are l alone: each l_s is taken against its own maximum, so the weight of "
             "segment s is exp(m_s - m) * l_s.",
-            mistaken(_merged(lambda o, m, l: _weighted(o, l))),
+            mistaken(merged(lambda o, m, l: _weighted(o, l))),
             _shows_weights,
             fix="Weigh segment s by exp(m_s - m) * l_s.",
         ),
         Mutant(
             "segments_base_two",
             "The weights of your merge are powers of 2: m is a natural maximum, so the weight is exp(m_s - m) * l_s.",
-            mistaken(_merged(lambda o, m, l: _weighted(o, np.exp2(m - m.max(axis=1, keepdims=True)) * l))),
+            mistaken(merged(lambda o, m, l: _weighted(o, np.exp2(m - m.max(axis=1, keepdims=True)) * l))),
             _shows_weights,
             fix="Use expf in the merge as well.",
         ),
@@ -155,7 +155,7 @@ MUTANTS = zero_where_empty(
             "segment_rescales_no_o",
             "When the maximum rises inside a segment you rescale its sum l but not its output so far: multiply that by "
             "exp(m_old - m_new) too.",
-            mistaken(_summed(rescale_l=True, rescale_o=False)),
+            mistaken(summed(rescale_l=True, rescale_o=False)),
             _rises_in_a_segment,
             fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
         ),
@@ -163,7 +163,7 @@ MUTANTS = zero_where_empty(
             "segment_rescales_no_l",
             "When the maximum rises inside a segment you rescale its output but not its sum of exponentials: multiply "
             "l by exp(m_old - m_new) too.",
-            mistaken(_summed(rescale_l=False, rescale_o=True)),
+            mistaken(summed(rescale_l=False, rescale_o=True)),
             _rises_in_a_segment,
             fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
         ),
@@ -171,7 +171,7 @@ MUTANTS = zero_where_empty(
             "segment_rescales_nothing",
             "When the maximum rises inside a segment you rescale neither its output nor l: both were taken against the "
             "old maximum and need the factor exp(m_old - m_new).",
-            mistaken(_summed(rescale_l=False, rescale_o=False)),
+            mistaken(summed(rescale_l=False, rescale_o=False)),
             _rises_in_a_segment,
             fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
         ),
@@ -179,14 +179,14 @@ MUTANTS = zero_where_empty(
             "segments_l_twice",
             "l counts twice in your merge: a sum that was not divided by l_s has the weight exp(m_s - m), one that "
             "was has exp(m_s - m) * l_s.",
-            mistaken(_merged(_l_counted_twice)),
+            mistaken(merged(_l_counted_twice)),
             fix="Leave out one of the two: either store sums and weigh them by exp(m_s - m), or store quotients.",
         ),
         Mutant(
             "last_segment_lost",
             "Your output equals attention without the last of 8 segments that has tokens: a loop over segments ends "
             "one early.",
-            mistaken(_merged(_last_lost)),
+            mistaken(merged(_last_lost)),
             _has_several_segments,
             fix="Let the loop of the merge run over every segment.",
         ),
@@ -194,7 +194,7 @@ MUTANTS = zero_where_empty(
             "first_segment_only",
             "Your output equals attention over the first of 8 segments: every block reads the same tokens, or the "
             "merge stops after one segment.",
-            mistaken(_merged(lambda o, m, l: o[:, 0])),
+            mistaken(merged(lambda o, m, l: o[:, 0])),
             _has_several_segments,
             fix="Let segment s begin at its own first token, and the merge run over every segment.",
         ),
@@ -210,7 +210,7 @@ MUTANTS = zero_where_empty(
             "empty_segment_spoils",
             "Your output is NaN where one of 8 segments has no token: its sum is 0 / 0, and a weight of 0 does not "
             "help, since 0 times NaN is NaN.",
-            mistaken(_merged(_spoiled_by_empty)),
+            mistaken(merged(_spoiled_by_empty)),
             _has_an_empty_segment,
             fix="Skip segments with l = 0 in the merge.",
         ),

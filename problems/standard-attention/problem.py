@@ -12,7 +12,13 @@ from reference.softmax import exp_shifted
 CASES = (
     *dense_cases.SAMPLES,
     sample(
-        "book-length", 1, 1000, 32, seed=4, doc="the book's length with one small head: N is no multiple of any tile"
+        "book-length",
+        1,
+        1000,
+        32,
+        seed=4,
+        time_limit_s=20.0,
+        doc="the book's length with one small head: N is no multiple of any tile",
     ),
     *dense_cases.HIDDEN,
     bench("bench-4096-64", 4, 4096, 64, causal=False),
