@@ -118,9 +118,24 @@ class Meeting:
 _BYTES = np.uint64(15 << Cell.BYTES_SHIFT)
 
 
-def _usable(cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Cells of plain accesses. (Kernels with strong ones run in one context.)"""
-    return np.where(cells & np.uint64(Cell.STRONG), np.uint64(0), cells)
+_WORDS_AT_ONCE = 1 << 15
+
+
+def _met(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Words of which plain accesses in both share a byte. (Kernels with strong ones run in one context.)
+
+    Piece by piece: copies of the cells of a large workspace took longer than the launch.
+    """
+    found = [np.empty(0, np.intp)]
+    for start in range(0, one.size, _WORDS_AT_ONCE):
+        piece = one[start : start + _WORDS_AT_ONCE]
+        if not piece.any():
+            continue
+        beside = other[start : start + _WORDS_AT_ONCE]
+        words = np.flatnonzero(piece & beside & _BYTES)
+        plain = (piece[words] | beside[words]) & np.uint64(Cell.STRONG) == 0
+        found.append(words[plain] + start)
+    return np.concatenate(found)
 
 
 def meetings(tables: list[WatchTable]) -> Iterator[Meeting]:
@@ -140,9 +155,9 @@ def meetings(tables: list[WatchTable]) -> Iterator[Meeting]:
 
 def _pairs(slot: int, writer: SlotWatch, second: SlotWatch, *, writes_both: bool) -> Iterator[Meeting]:
     """writer wrote; second wrote too (writes_both), or read."""
-    w = _usable(writer.writes)
-    o = _usable(second.writes if writes_both else second.reads)
-    words = np.flatnonzero(w & o & _BYTES)
+    w = writer.writes
+    o = second.writes if writes_both else second.reads
+    words = _met(w, o)
     if not words.size:
         return
     ctas = second.write_ctas if writes_both else second.read_ctas

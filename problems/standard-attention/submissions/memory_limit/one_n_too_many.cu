@@ -1,7 +1,8 @@
 // problem: standard-attention
-// One N too many in the size of the workspace.
+// A workspace for sums in double precision, with one N too many in its size.
 // expect-case: book-length
-// @workspace float scores[BH * static_cast<long long>(N) * N * N]
+// @workspace float scores[BH * static_cast<long long>(N) * N]
+// @workspace double sums[BH * static_cast<long long>(N) * N * N]
 // @launch scores_of<D><<<dim3(cdiv(N, kThreads), N, BH), kThreads>>>(Q, K, scores, N, scale, causal)
 // @launch softmax<<<dim3(N, BH), kThreads>>>(scores, N)
 // @launch weigh<D><<<dim3(N, BH), D>>>(scores, V, O, N)
