@@ -85,11 +85,16 @@ class Shape:
         return self.rows < self.keys
 
 
+def type_of(problem: Problem) -> str:
+    """The type that keys are stored in, which is what costs; empty where there are none."""
+    return next((buffer.dtype for buffer in problem.buffers if buffer.name in {"K", "k_cache"}), "")
+
+
 def dense_shape(problem: Problem, case: Case) -> Shape:
     p = case.parameters
     n = int(p["N"])
     return Shape(
-        f"{problem.id} {case.name.removeprefix('bench-')}", problem.buffers[0].dtype, 1, int(p["BH"]), n, n,
+        f"{problem.id} {case.name.removeprefix('bench-')}", type_of(problem), 1, int(p["BH"]), n, n,
         int(p["D"]), float(p["scale"]), bool(p["causal"]), (problem.id, case.name),
     )  # fmt: skip
 
@@ -111,7 +116,7 @@ def shapes_of(problems: Sequence[Problem]) -> list[Shape]:
     dense: list[Shape] = []
     decoding: dict[tuple[str, int, int], tuple[Case, dict[str, tuple[str, str]]]] = {}
     for problem in problems:
-        if problem.buffers[0].dtype not in TYPES:
+        if type_of(problem) not in TYPES:
             continue
         names = {buffer.name for buffer in problem.buffers}
         for case in problem.cases:
@@ -124,7 +129,7 @@ def shapes_of(problems: Sequence[Problem]) -> list[Shape]:
                 (context,) = contexts
                 sequences = len(case.extra["contexts"])
                 _, known = decoding.setdefault((f"{sequences}x{context}", sequences, context), (case, {}))
-                known.setdefault(problem.buffers[0].dtype, (problem.id, case.name))
+                known.setdefault(type_of(problem), (problem.id, case.name))
     if decoding:
         decoding.setdefault(LONG, (next(iter(decoding.values()))[0], {}))
     return dense + [

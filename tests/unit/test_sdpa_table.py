@@ -26,6 +26,14 @@ def test_every_dense_and_every_even_decoding_bench_case_has_a_shape():
     assert not any("mixed" in name for name, _ in named), "contexts of several lengths are no single call"
 
 
+def test_a_shape_has_the_type_that_keys_are_stored_in():
+    problems = [load_problem(name) for name in ("flash-forward-f16", "paged-decode-bf16", "gqa-decode")]
+    named = {(shape.name, shape.dtype): shape.ours for shape in shapes_of(problems)}
+    assert named["flash-forward-f16 8192-128", "f16"] == ("flash-forward-f16", "bench-8192-128")
+    assert named["decode 64x4096", "bf16"] == ("paged-decode-bf16", "bench-64x4096")
+    assert named["decode 64x4096", "f32"] == ("gqa-decode", "bench-64x4096")
+
+
 def test_bytes_and_operations_are_the_problems_own():
     problem = load_problem("flash-forward")
     for name in ("one-key", "block", "block-plus-1"):

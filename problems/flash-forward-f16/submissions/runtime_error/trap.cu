@@ -1,6 +1,6 @@
 // problem: flash-forward-f16
 // Traps in the last block.
-// expect-case: book
+// expect-case: tile
 #include <cuda_fp16.h>
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
 // problem: flash-forward-f16
 // Reads tiles that asynchronous copies may not have filled yet.
-// expect-case: book
+// expect-case: tile-plus-1
 // @launch mma_registers<D><<<dim3((N + kQueries - 1) / kQueries, BH), 32 * kWarps>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

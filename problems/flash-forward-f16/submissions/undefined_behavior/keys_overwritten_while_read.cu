@@ -1,7 +1,7 @@
 // problem: flash-forward-f16
 // The copy of the next K begins before every warp has read this one.
 // expect-diagnosis: race
-// expect-case: book
+// expect-case: stairs
 // @launch mma_registers<D><<<dim3((N + kQueries - 1) / kQueries, BH), 32 * kWarps>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

@@ -1,6 +1,7 @@
 // problem: flash-forward-f16
 // Eight halves are read from an address that is no multiple of 16.
 // expect-diagnosis: misaligned
+// expect-case: three-keys
 #include <cuda_fp16.h>
 #include "common.cuh"
 

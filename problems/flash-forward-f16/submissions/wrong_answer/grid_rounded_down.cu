@@ -1,7 +1,7 @@
 // problem: flash-forward-f16
 // The grid leaves out the last, partly filled block of queries.
 // expect-diagnosis: unwritten
-// expect-case: book
+// expect-case: block-plus-1
 // @launch flash_forward_f16<D><<<dim3(max(1, N / 64), BH), 64>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

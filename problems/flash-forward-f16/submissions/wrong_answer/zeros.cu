@@ -1,6 +1,6 @@
 // problem: flash-forward-f16
 // Stores zero everywhere.
-// expect-case: book
+// expect-case: tile
 // expect-mutant: zeros
 #include <cuda_fp16.h>
 #include "common.cuh"

@@ -1,6 +1,6 @@
 // problem: paged-decode-bf16
 // Only full pages are read.
-// expect-case: context-17
+// expect-case: page-edges
 // expect-mutant: last_page_dropped
 #include <cuda_bf16.h>
 #include "common.cuh"

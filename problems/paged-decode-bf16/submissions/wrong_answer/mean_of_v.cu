@@ -1,6 +1,6 @@
 // problem: paged-decode-bf16
 // Every token has the same weight.
-// expect-case: book
+// expect-case: context-17
 // expect-mutant: mean_of_v
 #include <cuda_bf16.h>
 #include "common.cuh"

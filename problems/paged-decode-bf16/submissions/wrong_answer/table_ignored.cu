@@ -1,6 +1,6 @@
 // problem: paged-decode-bf16
 // Logical page b is read from physical page b.
-// expect-case: book
+// expect-case: page-edges
 // expect-mutant: table_ignored
 #include <cuda_bf16.h>
 #include "common.cuh"

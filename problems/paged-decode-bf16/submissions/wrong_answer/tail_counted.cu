@@ -1,6 +1,6 @@
 // problem: paged-decode-bf16
 // Every slot of the last page is read.
-// expect-case: context-15
+// expect-case: page-edges
 // expect-mutant: tail_counted
 #include <cuda_bf16.h>
 #include "common.cuh"

@@ -1,6 +1,6 @@
 // problem: paged-decode-bf16
 // Stores zero everywhere.
-// expect-case: book
+// expect-case: five-tokens
 // expect-mutant: zeros
 #include <cuda_bf16.h>
 #include "common.cuh"
