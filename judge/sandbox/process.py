@@ -24,6 +24,7 @@ from typing import IO
 
 from judge.errors import MachineError
 from judge.sandbox.bubblewrap import Bubblewrap, bubblewrap
+from judge.sandbox.bytecode import keep_bytecode
 from judge.sandbox.cgroup import Group, new_group
 from judge.sandbox.inside import ABSENCE_VARIABLE, BOX_VARIABLE, CANARY_VARIABLE
 from judge.sandbox.launcher import on_launcher
@@ -69,6 +70,7 @@ class BoxedProcess:
         self._ended = False
         self._ending = threading.Lock()
         _sweep_folders()
+        keep_bytecode()
         try:
             self.home = Path(tempfile.mkdtemp(prefix=f"{_HOME_PREFIX}{os.getpid()}-"))
         except OSError as error:
