@@ -9,6 +9,9 @@ from judge.sandbox.limits import ProcessLimits
 CPU_ARCH = "compute_90"
 """What PTX for the CPU backend is compiled for."""
 
+_WITH_OWN_INSTRUCTIONS = {"sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"}
+"""Architectures that NVRTC also knows with an `a` behind: the same, with instructions that no later one has."""
+
 _COMMON = (
     "--std=c++17",
     f"--pre-include={PRELUDE}",
@@ -38,7 +41,9 @@ class Target:
     @property
     def options(self) -> tuple[str, ...]:
         resources = ("--ptxas-options=-v",) if self.kind == "cubin" else ()
-        return (f"--gpu-architecture={self.arch}", *_COMMON, *_MODES[self.mode], *resources)
+        # A cubin runs on this very architecture only, so it may as well use what no other has: wgmma, setmaxnreg.
+        arch = f"{self.arch}a" if self.arch in _WITH_OWN_INSTRUCTIONS else self.arch
+        return (f"--gpu-architecture={arch}", *_COMMON, *_MODES[self.mode], *resources)
 
     @property
     def wall_limit_s(self) -> float:

@@ -6,7 +6,8 @@
     submissions/<verdict>/*.cu  kernels with the verdict they must get; header lines may say more
 
 A header line of a submission narrows what is expected of it: `// expect-case: NAME`,
-`// expect-diagnosis: KIND`, `// expect-mutant: ID`, `// expect-line: N`.
+`// expect-diagnosis: KIND`, `// expect-mutant: ID`, `// expect-line: N`. `// needs-gpu: sm_90` says that the CPU
+backend does not know its instructions: without a GPU it must be refused for just that, and compile for sm_90.
 """
 
 import difflib
@@ -27,18 +28,22 @@ CHEAT = "cheat"
 SUBMISSION_FOLDERS = (*(verdict.value for verdict in Verdict), CHEAT)
 TEMPLATE_WORD = "template-id"
 
-_EXPECTATION = re.compile(r"^\s*//\s*expect-([a-z]+):\s*(\S+)")
+_EXPECTATION = re.compile(r"^\s*//\s*(?:expect-([a-z]+)|(needs-gpu)):\s*(\S+)")
 _HEADER_LINES = 40
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a submission's header lines ask for; None where it says nothing."""
+    """What a submission's header lines ask for; None where it says nothing.
+
+    gpu: the architecture it needs, where the CPU backend does not know its instructions.
+    """
 
     case: str | None = None
     diagnosis: str | None = None
     mutant: str | None = None
     line: int | None = None
+    gpu: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ def opening_comment(path: Path) -> str:
                 break
             continue
         text = text.removeprefix("//").strip()
-        if re.match(r"(problem|expect-[a-z]+):|@", text):
+        if re.match(r"(problem|expect-[a-z]+|needs-gpu):|@", text):
             continue
         if not text and words:
             break
@@ -104,7 +109,12 @@ def read_expectation(path: Path) -> Expectation:
         match = _EXPECTATION.match(line)
         if not match:
             continue
-        word, value = match.groups()
+        word, needed, value = match.groups()
+        if needed:
+            if not re.fullmatch(r"sm_\d+", value):
+                raise MachineError(f"{path}:{number}: needs-gpu wants an architecture such as sm_90, not {value!r}.")
+            found["gpu"] = value
+            continue
         if word not in {"case", "diagnosis", "mutant", "line"}:
             raise MachineError(f"{path}:{number}: expect-{word} is unknown; use case, diagnosis, mutant or line.")
         found[word] = value
@@ -113,7 +123,7 @@ def read_expectation(path: Path) -> Expectation:
     if "line" in found and not found["line"].isdigit():
         raise MachineError(f"{path}: expect-line needs a line number, not {found['line']!r}.")
     line_number = int(found["line"]) if "line" in found else None
-    return Expectation(found.get("case"), found.get("diagnosis"), found.get("mutant"), line_number)
+    return Expectation(found.get("case"), found.get("diagnosis"), found.get("mutant"), line_number, found.get("gpu"))
 
 
 def package_faults(problem: Problem) -> Iterator[str]:

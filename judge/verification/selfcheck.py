@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from judge.catalogue import load_problem
+from judge.compiler import Target, compile_unit
 from judge.errors import JudgeError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
@@ -27,6 +28,8 @@ from judge.pipeline import judge_submission
 from judge.problem import Array, Case, Problem
 from judge.records import CaseReport, DiagnosisKind, Report
 from judge.selection import Options
+from judge.submission.read import read_submission
+from judge.submission.unit import build_unit
 from judge.verdict import Verdict
 from judge.verification.coverage import missing_sizes
 from judge.verification.declared import declaration_faults
@@ -237,9 +240,24 @@ def _check_submission(problem: Problem, submission: PlantedSubmission, settings:
             report = None
     if report is None:
         report = _judge(problem, data, submission.path.name, settings)
+    if submission.expectation.gpu is not None and all(backend.kind == "cpu" for backend in report.backends):
+        return _needs_gpu(problem, data, submission.path.name, submission.expectation.gpu, report)
     faults = tuple(expectation_faults(report, submission, settings.backend))
     summary = f"{report.verdict.value}, {len(report.cases)} cases in {report.seconds:.1f} s"
     return not faults, summary if not faults else f"{faults[0]} ({_told(report)})", faults[1:]
+
+
+def _needs_gpu(problem: Problem, data: bytes, name: str, arch: str, report: Report) -> _Outcome:
+    """What can be said without a GPU of a kernel that needs one: nothing but that is in its way, and it compiles."""
+    refused = [error.message for error in report.compile.errors]
+    if not refused or not all("not emulated: " in message for message in refused):
+        return False, f"needs-gpu is said of it, but what it got without one is {_told(report)}", ()
+    constants = tuple(dict.fromkeys(problem.constants_of(case) for case in problem.cases))
+    unit = build_unit(read_submission(data, name, problem), problem, constants)
+    compilation = compile_unit(unit, Target("cubin", arch, "fast"))
+    if not compilation.ok:
+        return False, f"needs a GPU, and does not compile for {arch}", (compilation.log.strip(),)
+    return True, f"needs a GPU ({refused[0].partition(',')[0]}): compiles for {arch}, not judged", ()
 
 
 _CHECKS: dict[str, Callable[[Problem, Settings], _Outcome]] = {

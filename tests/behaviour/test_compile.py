@@ -304,6 +304,14 @@ def test_wrong_assembly_is_refused_for_a_gpu():
     assert "frobnicate" in message
 
 
+@pytest.mark.parametrize("target", [PTX, FAST, OPTIMIZED])
+def test_instructions_of_one_architecture_compile_for_it(target):
+    """The CPU backend's PTX is only text: that it does not know wgmma is told when the module is loaded."""
+    kernel = '__global__ void k(const float* x, float* out) { asm volatile("wgmma.fence.sync.aligned;"); }\n'
+    compilation = compiled(LAUNCH + kernel, target)
+    assert compilation.ok, compilation.log
+
+
 def test_resources_of_a_kernel():
     source = "// @launch k<<<N, 96>>>(x, out)\n" + (
         "__global__ void __launch_bounds__(96) k(const float* x, float* out) {\n"

@@ -84,13 +84,18 @@ def test_each_planted_mistake_of_an_author_is_found(folder, change, sentence):
 
 def test_header_lines_narrow_what_is_expected(tmp_path):
     path = tmp_path / "x.cu"
-    path.write_text("// expect-case: tail\n//expect-diagnosis: race\n// expect-line: 12\n")
-    assert read_expectation(path) == Expectation(case="tail", diagnosis="race", line=12)
+    path.write_text("// expect-case: tail\n//expect-diagnosis: race\n// expect-line: 12\n// needs-gpu: sm_90\n")
+    assert read_expectation(path) == Expectation(case="tail", diagnosis="race", line=12, gpu="sm_90")
 
 
 @pytest.mark.parametrize(
     ("header", "word"),
-    [("// expect-verdict: x", "unknown"), ("// expect-diagnosis: rase", "rase"), ("// expect-line: ten", "ten")],
+    [
+        ("// expect-verdict: x", "unknown"),
+        ("// expect-diagnosis: rase", "rase"),
+        ("// expect-line: ten", "ten"),
+        ("// needs-gpu: yes", "such as sm_90, not 'yes'"),
+    ],
 )
 def test_wrong_header_line_is_refused(tmp_path, header, word):
     path = tmp_path / "x.cu"

@@ -13,7 +13,8 @@
 // - With the causal mask, the longest rows of tiles begin first.
 // Predicted: 65% of the multiply-adds of the device at D = 128: 85% are left by loads from shared memory and
 // softmax, and 8 warps an SM hide not all of their latency.
-// Measured: not yet
+// Measured: H200, 16 heads, D = 128, N = 8192: 12.65 ms, 43.4 TFLOP/s, 70.0% of the roof (one CTA of 256 threads an SM
+// instead of two of 128: 42.1). D = 64, N = 4096: 1.595 ms, 43.1 TFLOP/s, 69.3%; causal 1.167 ms, 29.4 TFLOP/s.
 // @launch flash_tiles<D><<<dim3(cdiv(N, kRows * Shape<D>::kY), BH), Shape<D>::kX * Shape<D>::kY, Shape<D>::kBytes>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"
 
@@ -23,8 +24,9 @@ constexpr float kLog2e = 1.4426950408889634f;
 // kX threads share a query, kY rows of them are a CTA. kKeys: keys a tile. kCtasPerSm: as registers and bytes allow.
 template <int D>
 struct Shape {
-  static constexpr int kX = D > 64 ? 16 : 8, kY = D > 64 ? 16 : 16;
-  static constexpr int kKeys = D > 64 ? 64 : 64, kCtasPerSm = D > 64 ? 1 : 2;
+  static constexpr int kX = D > 64 ? 16 : 8, kY = D > 64 ? 8 : 16;
+  static constexpr int kKeys = 64, kCtasPerSm = 2;
+  static constexpr int kStepsOfS = D > 64 ? 8 : 4, kStepsOfO = D > 64 ? 1 : 2;  // unrolled
   static constexpr int kThreads = kX * kY, kQueries = kRows * kY;
   static constexpr int kFloats = (kQueries + 2 * kKeys) * D + kQueries * kKeys;
   static constexpr int kBytes = 4 * kFloats;
@@ -110,7 +112,7 @@ flash_tiles(const float* __restrict__ Q, const float* __restrict__ K, const floa
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
       for (int j = 0; j < kOfKeys; ++j) s[i][j] = 0.f;
-#pragma unroll 4
+#pragma unroll Shape<D>::kStepsOfS
     for (int d = 0; d < D / 4; ++d) {
       float4 k[kOfKeys];
 #pragma unroll
@@ -162,7 +164,7 @@ flash_tiles(const float* __restrict__ Q, const float* __restrict__ K, const floa
     wait_for_copies();
     __syncthreads();  // V and the weights are there; K is done with
     if (first + kKeys < key_end) ask<D, true>(k_tile, K + head, first + kKeys, N);
-#pragma unroll 1
+#pragma unroll Shape<D>::kStepsOfO
     for (int key = 0; key < kKeys; key += 4) {
       float4 v[4][kOfColumns];
 #pragma unroll

@@ -4,8 +4,8 @@
 // Added over even_shares.cu: what is on its way lies in shared memory instead of registers. Each warp copies rounds of
 // tokens with cp.async, kStages - 1 rounds ahead of the one it works on, and waits for nobody but itself: there is no
 // barrier of the CTA in the loop.
-// Predicted: 96 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
-// Measured: not yet
+// Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
+// Measured: H200, 64 x 4096: 507.7 us, 4234 GB/s, 95.3% of the roof.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
@@ -16,11 +16,11 @@
 constexpr int kPage = 16;
 constexpr int kStep = 8;         // tokens: what shares are counted in
 template <int D>
-constexpr int kTokens = D == 128 ? 4 : 8;  // a round of a warp; divides a step
-constexpr int kStages = 3;       // rounds in the ring
+constexpr int kTokens = D == 128 ? 8 : 8;  // a round of a warp; divides a step
+constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
-constexpr int kCtasPerSm = 3;
+constexpr int kCtasPerSm = 2;
 constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;

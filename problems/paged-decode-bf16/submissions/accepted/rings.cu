@@ -1,0 +1,361 @@
+// problem: paged-decode-bf16
+// Every warp streams an even share of all pages through a ring of its own, and tensor cores do the float32 products.
+//
+// Added over rows_in_registers.cu:
+// - Pages of all sequences stand in one row, and each warp takes an even share of it for one KV head, wherever sequences
+//   begin and end; a second launch merges the pieces. gqa-decode's even_shares.cu and rings.cu lead here.
+// - Pages are copied with cp.async, kStages - 1 ahead of the one that is worked on. No barrier of the CTA in the loop.
+// - Half the bytes a token leave half the time for its products: float32 multiply-adds, shuffles and powers of 8 query
+//   heads would take 150 instructions a token and SM, memory leaves time for 120. So tensor cores multiply, and stay
+//   exact: a float32 is the sum of three bfloat16, K and V are bfloat16, products are summed in float32. The left operand
+//   of mma.sync has 16 rows: 8 query heads' first parts and, below, their second parts; lane i gets both sums of head i / 4,
+//   and no shuffle is needed but for the maximum. Weights go in two parts (16 bits; the sum of weights is of the same).
+// - o is rescaled only when a maximum passes what weights are measured against by a factor of 2^8.
+// Predicted: 48 mma and 16 ldmatrix a page are 1/4 of what an SM does while a page arrives: 95% of the roof.
+// Measured: not yet
+// @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
+// @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
+// @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kPage * D * sizeof(__nv_bfloat16)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+#include <cuda_bf16.h>
+#include "common.cuh"
+
+constexpr int kPage = 16;        // tokens: a round of a warp, and what shares are counted in
+constexpr int kStages = 3;       // rounds in the ring
+constexpr int kWarps = 4;        // a CTA
+constexpr int kCtasPerSm = 2;
+constexpr int kMergeWarps = 2;   // a CTA of the second launch
+constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
+constexpr float kLog2e = 1.4426950408889634f;
+constexpr float kLowest = -3e38f;  // a maximum without a score: finite, so that differences are no NaN
+constexpr float kSlack = 8.f;    // a maximum may pass what weights are measured against by so many powers of 2
+constexpr unsigned kAll = 0xffffffffu;
+
+// Shares of the row of pages; each is worked on by num_kv_heads warps.
+__host__ __device__ constexpr int shares(int num_seqs, int num_kv_heads, int max_blocks_per_seq) {
+  const int even = kWorkers / num_kv_heads, most = num_seqs * max_blocks_per_seq;
+  return even < 1 ? 1 : even < most ? even : most;
+}
+
+__device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ int pages_of(int context) { return (context + kPage - 1) / kPage; }
+
+// First page of a share.
+__device__ __forceinline__ int share_begin(int share, int all, int count) {
+  return static_cast<int>(static_cast<long long>(share) * all / count);
+}
+
+__device__ __forceinline__ int sum_of_warp(int x) {
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kAll, x, step);
+  return x;
+}
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ void copy_16(__nv_bfloat16* to, const __nv_bfloat16* from, bool used) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(used ? 16 : 0)
+               : "memory");
+}
+
+// Where the 16 bytes of a column lie in a tile with rows of D values: ldmatrix meets no bank conflict.
+template <int D>
+__device__ __forceinline__ int place(int row, int column) {
+  constexpr int kColumns = D / 8, kApart = kColumns < 8 ? 8 / kColumns : 1;
+  return row * D + 8 * (column ^ row / kApart % (kColumns < 8 ? kColumns : 8));
+}
+
+// Four 8 x 8 matrices; lane i names row i % 8 of matrix i / 8.
+__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const __nv_bfloat16* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+__device__ __forceinline__ void load_matrices_turned(unsigned (&to)[4], const __nv_bfloat16* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+// c += a b for a 16 x 16 and b 16 x 8, summed in float. Rows 0 .. 7 of a are a0 and a2, rows 8 .. 15 a1 and a3.
+__device__ __forceinline__ void multiply_add(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                                             unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// Two floats rounded to bfloat16; what is left of them stays in x and y.
+__device__ __forceinline__ unsigned take_part(float& x, float& y) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(x, y);
+  x -= __low2float(pair);
+  y -= __high2float(pair);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+// The tokens first .. last - 1 of one sequence and KV head; first begins a page. queries: group rows. ring: kStages
+// pages of K rows, then V rows. factor: scale * log2(e). o, m, l: where the results go, o divided by l where the piece is
+// the whole sequence. Lane i has query head i / 4; of every 8 tokens, or dimensions, two: 2 (i % 4) and the next.
+template <int D>
+__device__ __forceinline__ void piece(const float* queries, __nv_bfloat16* ring, const __nv_bfloat16* k_head,
+                                      const __nv_bfloat16* v_head, const int* table, int first, int last, int group,
+                                      size_t stride, float factor, float* out_o, float* out_m, float* out_l,
+                                      bool whole) {
+  constexpr int kColumns = D / 8, kTile = kPage * D;
+  const int lane = threadIdx.x % 32, head = lane / 4, pair = lane % 4 * 2;
+
+  // A lane knows one of 32 pages that follow each other; shuffles hand them round.
+  const int last_page = (last - 1) / kPage;
+  int known = first / kPage, slot_in = 0, slot_out = 0;
+  int pages = known + lane <= last_page ? table[known + lane] : 0;
+  auto ask = [&](int token) {
+    if (token < last) {
+      if (token / kPage >= known + 32) {
+        known += 32;
+        pages = known + lane <= last_page ? table[known + lane] : 0;
+      }
+      const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, token / kPage - known)) * kPage;
+      __nv_bfloat16* to = ring + slot_in * (2 * kTile);
+#pragma unroll
+      for (int i = 0; i < kTile / 256; ++i) {
+        const int row = (32 * i + lane) / kColumns, column = (32 * i + lane) % kColumns;
+        const size_t from = (slot + row) * stride + 8 * column;
+        copy_16(to + place<D>(row, column), k_head + from, token + row < last);
+        copy_16(to + kTile + place<D>(row, column), v_head + from, token + row < last);
+      }
+      slot_in = slot_in + 1 == kStages ? 0 : slot_in + 1;
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) ask(first + i * kPage);
+
+  unsigned q[D / 16][2][3];  // of 16 dimensions two pairs, each in three parts
+#pragma unroll
+  for (int step = 0; step < D / 16; ++step) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float2 x = make_float2(0.f, 0.f);
+      if (head < group) x = *reinterpret_cast<const float2*>(queries + head * D + 16 * step + 8 * half + pair);
+#pragma unroll
+      for (int part = 0; part < 3; ++part) q[step][half][part] = take_part(x.x, x.y);
+    }
+  }
+  float o[D / 8][4], m = -INFINITY, l = 0.f;
+#pragma unroll
+  for (int block = 0; block < D / 8; ++block)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) o[block][e] = 0.f;
+
+  for (int t = first; t < last; t += kPage) {
+    ask(t + (kStages - 1) * kPage);
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
+    __syncwarp();
+    const __nv_bfloat16* k_tile = ring + slot_out * (2 * kTile);
+    const __nv_bfloat16* v_tile = k_tile + kTile;
+    slot_out = slot_out + 1 == kStages ? 0 : slot_out + 1;
+
+    float sums[2][4] = {};  // of 8 tokens each: a pair with the first parts and the third, a pair with the second
+#pragma unroll
+    for (int step = 0; step < D / 16; ++step) {
+      unsigned k[4];  // tokens 0 .. 7 and 8 .. 15, each with the lower and the upper 8 dimensions
+      load_matrices(k, k_tile + place<D>(lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+#pragma unroll
+      for (int block = 0; block < 2; ++block) {
+        multiply_add(sums[block], q[step][0][0], q[step][0][1], q[step][1][0], q[step][1][1], k[2 * block],
+                     k[2 * block + 1]);
+        multiply_add(sums[block], q[step][0][2], 0u, q[step][1][2], 0u, k[2 * block], k[2 * block + 1]);
+      }
+    }
+    float s[2][2], top = -INFINITY;
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        s[block][e] = t + 8 * block + pair + e < last ? sums[block][e] + sums[block][e + 2] : -INFINITY;
+        top = fmaxf(top, s[block][e]);
+      }
+    }
+    top = fmaxf(top, __shfl_xor_sync(kAll, top, 1));
+    top = fmaxf(top, __shfl_xor_sync(kAll, top, 2)) * factor;
+    const bool raised = top > m + kSlack;
+    if (__any_sync(kAll, raised)) {
+      const float base = raised ? top : m, correction = exp2_fast(m - base);
+      m = base;
+      l *= correction;
+#pragma unroll
+      for (int block = 0; block < D / 8; ++block)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) o[block][e] *= correction;
+    }
+    unsigned p[2][2];
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+      float x = exp2_fast(fmaf(s[block][0], factor, -m)), y = exp2_fast(fmaf(s[block][1], factor, -m));
+      l += x + y;
+      p[block][0] = take_part(x, y);
+      p[block][1] = take_part(x, y);
+      l -= x + y;  // what the parts leave out
+    }
+#pragma unroll
+    for (int block = 0; block < D / 8; block += 2) {
+      unsigned v[4];  // dimensions 8 block .. + 7 and + 8 .. + 15, each with the lower and the upper 8 tokens
+      load_matrices_turned(v, v_tile + place<D>(lane % 16, block + lane / 16));
+      multiply_add(o[block], p[0][0], p[0][1], p[1][0], p[1][1], v[0], v[1]);
+      multiply_add(o[block + 1], p[0][0], p[0][1], p[1][0], p[1][1], v[2], v[3]);
+    }
+    __syncwarp();  // the page may be overwritten
+  }
+
+  l += __shfl_xor_sync(kAll, l, 1);
+  l += __shfl_xor_sync(kAll, l, 2);
+  if (head >= group) return;
+  const float weight = whole ? 1.f / l : 1.f;
+#pragma unroll
+  for (int block = 0; block < D / 8; ++block) {
+    *reinterpret_cast<float2*>(out_o + head * D + 8 * block + pair) =
+        make_float2((o[block][0] + o[block][2]) * weight, (o[block][1] + o[block][3]) * weight);
+  }
+  if (!whole && pair == 0) {
+    out_m[head] = m;
+    out_l[head] = l;
+  }
+}
+
+template <int D>
+__global__ void __launch_bounds__(32 * kWarps, kCtasPerSm)
+decode_rings(const float* __restrict__ q, const __nv_bfloat16* __restrict__ k_cache,
+             const __nv_bfloat16* __restrict__ v_cache, const int* __restrict__ block_table,
+             const int* __restrict__ context_lens, float* __restrict__ out, float* __restrict__ part_o,
+             float* __restrict__ part_m, float* __restrict__ part_l, int num_seqs, int group, int num_kv_heads,
+             int num_shares, int max_blocks_per_seq, float scale) {
+  extern __shared__ __align__(16) __nv_bfloat16 rings[];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  __nv_bfloat16* ring = rings + warp * (kStages * 2 * kPage * D);
+  const int worker = blockIdx.x * kWarps + warp;
+  const int share = worker / num_kv_heads, kv_head = worker % num_kv_heads;
+  int all = 0;
+  for (int i = lane; i < num_seqs; i += 32) all += pages_of(context_lens[i]);
+  all = sum_of_warp(all);
+  num_shares = min(num_shares, all);  // so that none is empty
+  if (share >= num_shares) return;    // the whole warp leaves
+  int at = share_begin(share, all, num_shares);
+  const int end = share_begin(share + 1, all, num_shares);
+
+  // The sequence in which the share begins, and the steps before that sequence.
+  int seq = 0, before = 0;
+  for (int first = 0; first < num_seqs; first += 32) {
+    int passed = first + lane < num_seqs ? pages_of(context_lens[first + lane]) : 0;
+    for (int step = 1; step < 32; step *= 2) {
+      const int lower = __shfl_up_sync(kAll, passed, step);
+      if (lane >= step) passed += lower;
+    }
+    const int done = __popc(__ballot_sync(kAll, before + passed <= at));
+    seq = first + done;
+    if (done < 32) {
+      if (done > 0) before += __shfl_sync(kAll, passed, done - 1);
+      break;
+    }
+    before += __shfl_sync(kAll, passed, 31);
+  }
+
+  while (at < end) {
+    const int context = context_lens[seq];
+    const int count = pages_of(context), first = at - before, last = min(count, end - before);
+    const size_t head = (static_cast<size_t>(seq) * num_kv_heads + kv_head) * group;
+    // A share has at most two pieces that are no whole sequence: one that goes on from the share before, one that
+    // goes on in the next.
+    const size_t place = (static_cast<size_t>(worker) * 2 + (first == 0)) * group;
+    const bool whole = first == 0 && last == count;
+    const size_t stride = static_cast<size_t>(num_kv_heads) * D;
+    const __nv_bfloat16* keys = k_cache + static_cast<size_t>(kv_head) * D;
+    const __nv_bfloat16* values = v_cache + static_cast<size_t>(kv_head) * D;
+    const int* table = block_table + static_cast<size_t>(seq) * max_blocks_per_seq;
+    const int begin_token = first * kPage, end_token = min(last * kPage, context);
+    if (first < last) {
+      piece<D>(q + head * D, ring, keys, values, table, begin_token, end_token, group, stride, scale * kLog2e,
+               whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
+    }
+    at = before + last;
+    before += count;
+    ++seq;
+  }
+}
+
+// One CTA a query head: the pieces of its sequence, where there are several. Warp w has every kMergeWarps-th of them, from
+// the w-th on; its lanes weigh 32 pieces at once, so that the loads of o do not wait for each other.
+template <int D>
+__global__ void __launch_bounds__(32 * kMergeWarps, 16)
+merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
+             const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
+             int num_shares) {
+  __shared__ float sums[kMergeWarps][D], totals[kMergeWarps];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int head = blockIdx.x;
+  const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
+  int all = 0, before = 0;
+  for (int i = lane; i < num_seqs; i += 32) {
+    const int count = pages_of(context_lens[i]);
+    all += count;
+    if (i < seq) before += count;
+  }
+  all = sum_of_warp(all);
+  before = sum_of_warp(before);
+  num_shares = min(num_shares, all);
+  const int count = pages_of(context_lens[seq]);
+  // The share that has page x is the last one that begins at or before it.
+  const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
+  const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
+  if (from >= to) return;  // the whole CTA leaves
+  auto place = [&](int share) {
+    const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
+    return (worker * 2 + (share == from)) * group + head % group;
+  };
+  float top = kLowest;
+  for (int share = from + lane; share <= to; share += 32) top = fmaxf(top, part_m[place(share)]);
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
+  float total = 0.f, sum[D / 32] = {};
+  for (int first = from + warp; first <= to; first += 32 * kMergeWarps) {
+    const int mine = first + lane * kMergeWarps;
+    float weight = 0.f;
+    if (mine <= to) {
+      weight = exp2_fast(part_m[place(mine)] - top);
+      total += weight * part_l[place(mine)];
+    }
+    const int pieces = min(32, (to - first) / kMergeWarps + 1);
+#pragma unroll 8
+    for (int i = 0; i < pieces; ++i) {
+      const float w = __shfl_sync(kAll, weight, i);
+      const float* o = part_o + place(first + i * kMergeWarps) * D + lane;
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum[d] = fmaf(w, o[32 * d], sum[d]);
+    }
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kAll, total, step);
+#pragma unroll
+  for (int d = 0; d < D / 32; ++d) sums[warp][lane + 32 * d] = sum[d];
+  if (lane == 0) totals[warp] = total;
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) {
+    float of_all = sums[0][d], weights = totals[0];
+#pragma unroll
+    for (int other = 1; other < kMergeWarps; ++other) {
+      of_all += sums[other][d];
+      weights += totals[other];
+    }
+    out[static_cast<size_t>(head) * D + d] = of_all / weights;
+  }
+}
