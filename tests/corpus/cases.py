@@ -4,6 +4,7 @@ import numpy as np
 
 from tests.corpus import (  # noqa: F401 - each adds its cases
     cases_sorting,
+    cases_training,
 )
 from tests.corpus.harness import Run, blank
 from tests.corpus.registry import CASES, Case, Generator, case, f32, from_bf16, i32, normal, softmax, to_bf16, wide
