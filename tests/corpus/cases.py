@@ -3,6 +3,9 @@
 import numpy as np
 
 from tests.corpus import (  # noqa: F401 - each adds its cases
+    cases_graphs,
+    cases_images,
+    cases_numerics,
     cases_sorting,
     cases_training,
 )
