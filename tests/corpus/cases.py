@@ -3,8 +3,10 @@
 import numpy as np
 
 from tests.corpus import (  # noqa: F401 - each adds its cases
+    cases_bits,
     cases_graphs,
     cases_images,
+    cases_inference,
     cases_numerics,
     cases_sorting,
     cases_training,
