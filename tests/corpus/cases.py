@@ -4,6 +4,7 @@ import numpy as np
 
 from tests.corpus import (  # noqa: F401 - each adds its cases
     cases_bits,
+    cases_fragments,
     cases_graphs,
     cases_images,
     cases_inference,
