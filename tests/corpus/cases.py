@@ -6,6 +6,7 @@ from tests.corpus import (  # noqa: F401 - each adds its cases
     cases_bits,
     cases_fragments,
     cases_graphs,
+    cases_idioms,
     cases_images,
     cases_inference,
     cases_numerics,
