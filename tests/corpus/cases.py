@@ -10,6 +10,7 @@ from tests.corpus import (  # noqa: F401 - each adds its cases
     cases_images,
     cases_inference,
     cases_numerics,
+    cases_ptx,
     cases_sorting,
     cases_training,
 )
