@@ -119,3 +119,101 @@ extern "C" __global__ void gemm_batched(const float* a, const float* b, float* c
   for (int i = 0; i < n; ++i) sum = fma((double)pa[row * n + i], (double)pb[i * n + column], sum);
   c[blockIdx.z * n * n + row * n + column] = (float)sum;
 }
+
+// Stream-K: the steps of all tiles in a row, cut evenly; a block may end one tile and begin another.
+extern "C" __global__ void gemm_stream_k(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float as[16][9], bs[8][16];
+  int t = threadIdx.x, across = n / 16, steps = k / 8, total = m / 16 * across * steps;
+  int from = (int)((long long)total * blockIdx.x / gridDim.x), to = (int)((long long)total * (blockIdx.x + 1) / gridDim.x);
+  float sum[4] = {};
+  for (int s = from; s < to; ++s) {
+    int tile = s / steps, start = s % steps * 8, row = tile / across * 16, column = tile % across * 16;
+    for (int e = t; e < 128; e += 64) {
+      as[e / 8][e % 8] = a[(row + e / 8) * k + start + e % 8];
+      bs[e / 16][e % 16] = b[(start + e / 16) * n + column + e % 16];
+    }
+    __syncthreads();
+    for (int i = 0; i < 8; ++i)
+      for (int r = 0; r < 4; ++r) sum[r] += as[t / 16 * 4 + r][i] * bs[i][t % 16];
+    __syncthreads();
+    if (s + 1 == to || (s + 1) % steps == 0)
+      for (int r = 0; r < 4; ++r) {
+        atomicAdd(&c[(row + t / 16 * 4 + r) * n + column + t % 16], sum[r]);
+        sum[r] = 0.0f;
+      }
+  }
+}
+
+// Outer products in registers: a lane keeps a column, the other operand comes by shuffles.
+extern "C" __global__ void gemm_outer_warp(const float* at, const float* b, float* c, int k) {
+  int lane = threadIdx.x;
+  float sum[16] = {};
+  for (int i = 0; i < k; ++i) {
+    float p = lane < 16 ? at[i * 16 + lane] : 0.0f, q = b[i * 32 + lane];
+#pragma unroll
+    for (int r = 0; r < 16; ++r) sum[r] = __fmaf_rn(__shfl_sync(~0u, p, r), q, sum[r]);
+  }
+#pragma unroll
+  for (int r = 0; r < 16; ++r) c[r * 32 + lane] = sum[r];
+}
+
+enum class Order { Rows, Columns };
+
+template <Order order>
+struct View {
+  const float* data;
+  int stride;
+  __device__ float operator()(int r, int c) const {
+    if constexpr (order == Order::Rows) return data[r * stride + c];
+    else return data[c * stride + r];
+  }
+};
+
+template <typename A, typename B>
+__device__ float row_by_column(A a, B b, int r, int c, int k) {
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) sum += a(r, i) * b(i, c);
+  return sum;
+}
+
+// C = alpha A' B' + beta C, the operands seen through views.
+extern "C" __global__ void gemm_transposed(const float* a, const float* b, float* c, int m, int n, int k, float alpha, float beta) {
+  int r = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= m || column >= n) return;
+  float product = row_by_column(View<Order::Columns>{a, m}, View<Order::Columns>{b, k}, r, column, k);
+  c[r * n + column] = alpha * product + beta * c[r * n + column];
+}
+
+// Only tiles on and below the diagonal have a block; its number gives row and column by a root.
+extern "C" __global__ void syrk_triangle(const float* a, float* c, int n, int k) {
+  int b = blockIdx.x, tile_row = (int)((sqrtf(8.0f * b + 1.0f) - 1.0f) * 0.5f);
+  if ((tile_row + 1) * (tile_row + 2) / 2 <= b) ++tile_row;
+  int tile_column = b - tile_row * (tile_row + 1) / 2;
+  int r = tile_row * 8 + threadIdx.y, column = tile_column * 8 + threadIdx.x;
+  if (r >= n || column > r) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) sum += a[r * k + i] * a[column * k + i];
+  c[r * n + column] = sum;
+}
+
+// Problems of unlike sizes in one launch: blocks take tiles of 8 x 4 in turn and look up whose they are.
+extern "C" __global__ void gemm_grouped(const int3* sizes, const float* a, const float* b, float* c, int problems) {
+  for (int tile = blockIdx.x;; tile += gridDim.x) {
+    int p = 0, left = tile;
+    const float *pa = a, *pb = b;
+    float* pc = c;
+    for (; p < problems; ++p) {
+      int tiles = (sizes[p].x + 7) / 8 * ((sizes[p].y + 3) / 4);
+      if (left < tiles) break;
+      left -= tiles;
+      pa += sizes[p].x * sizes[p].z, pb += sizes[p].z * sizes[p].y, pc += sizes[p].x * sizes[p].y;
+    }
+    if (p == problems) return;
+    int3 size = sizes[p];
+    int across = (size.y + 3) / 4, r = left / across * 8 + threadIdx.y, column = left % across * 4 + threadIdx.x;
+    if (r >= size.x || column >= size.y) continue;
+    float sum = 0.0f;
+    for (int i = 0; i < size.z; ++i) sum += pa[r * size.z + i] * pb[i * size.y + column];
+    pc[r * size.y + column] = sum;
+  }
+}

@@ -39,3 +39,24 @@ extern "C" __global__ void tile_matrix_rows(const float* x, float* out, int colu
   if (warp.thread_rank() == 0) out[row] = sum;
   block.sync();
 }
+
+// Groups that data makes: two by a predicate, several by a label.
+extern "C" __global__ void parts_of_a_warp(const int* x, int* out) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  int v = x[threadIdx.x];
+  auto side = cg::binary_partition(warp, v < 15);
+  auto kind = cg::labeled_partition(warp, v % 3);
+  int* row = out + threadIdx.x * 3;
+  row[0] = cg::reduce(side, v, cg::plus<int>());
+  row[1] = kind.size(), row[2] = kind.thread_rank();
+}
+
+extern "C" __global__ void tile_scan(const int* x, int* out) {
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v = x[i], sum = v, rank = tile.thread_rank();
+  for (int d = 1; d < tile.num_threads(); d *= 2) {
+    int left = tile.shfl_up(sum, d);
+    if (rank >= d) sum += left;
+  }
+  out[3 * i] = sum, out[3 * i + 1] = tile.shfl(v, (rank + 1) % 16), out[3 * i + 2] = __popc(tile.ballot(v > 0));
+}

@@ -136,6 +136,14 @@ def execute(
     return outcomes
 
 
+def compare(run: Run, found: np.ndarray, wanted: np.ndarray) -> None:
+    """Whole numbers that are expected as such must be equal; everything else is held to the run's tolerance."""
+    if found.dtype.kind in "iu" and wanted.dtype.kind in "iu":
+        np.testing.assert_array_equal(found, wanted)
+    else:
+        np.testing.assert_allclose(found, wanted, run.rtol, run.atol)
+
+
 def _three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z

@@ -116,3 +116,112 @@ extern "C" __global__ void compact(const int* x, int* out, int* count, int n) {
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
   if (keep) out[base + __popc(votes & below)] = x[i];
 }
+
+// Products: every thread takes in its left neighbor at a doubling distance, in place.
+extern "C" __global__ void scan_kogge_stone(const float* x, float* out) {
+  __shared__ float line[64];
+  int t = threadIdx.x;
+  line[t] = x[blockIdx.x * 64 + t];
+  for (int d = 1; d < 64; d <<= 1) {
+    __syncthreads();
+    float left = t >= d ? line[t - d] : 1.0f;
+    __syncthreads();
+    line[t] *= left;
+  }
+  out[blockIdx.x * 64 + t] = line[t];
+}
+
+// Up the tree and down again without a second array; two elements a thread, inclusive.
+extern "C" __global__ void scan_brent_kung(const long long* x, long long* out, int n) {
+  __shared__ long long line[128];
+  int t = threadIdx.x;
+  line[t] = t < n ? x[t] : 0;
+  line[t + 64] = t + 64 < n ? x[t + 64] : 0;
+  for (int stride = 1; stride <= 64; stride *= 2) {
+    __syncthreads();
+    int i = (t + 1) * 2 * stride - 1;
+    if (i < 128) line[i] += line[i - stride];
+  }
+  for (int stride = 32; stride > 0; stride /= 2) {
+    __syncthreads();
+    int i = (t + 1) * 2 * stride - 1;
+    if (i + stride < 128) line[i + stride] += line[i];
+  }
+  __syncthreads();
+  if (t < n) out[t] = line[t];
+  if (t + 64 < n) out[t + 64] = line[t + 64];
+}
+
+// Half of the threads' elements take in the last of the half before them.
+extern "C" __global__ void scan_sklansky_max(int* x) {
+  int t = threadIdx.x;
+  for (int half = 1; half < 128; half *= 2) {
+    int start = t / half * 2 * half, target = start + half + t % half;
+    x[target] = max(x[target], x[start + half - 1]);
+    __syncthreads();
+  }
+}
+
+// Decoupled look-back: flag and sum travel in one word; 1 is a block's own sum, 2 that of all up to it.
+extern "C" __global__ void scan_look_back(const int* x, int* out, unsigned long long* words, int* turn, int n) {
+  __shared__ int sums[32];
+  __shared__ int tile, before;
+  int t = threadIdx.x;
+  if (t == 0) tile = atomicAdd(turn, 1);
+  __syncthreads();
+  int i = tile * blockDim.x + t;
+  int v = block_scan(i < n ? x[i] : 0, sums);
+  if (t == blockDim.x - 1) {
+    atomicExch(words + tile, (tile ? 1ull : 2ull) << 32 | (unsigned)v);
+    int sum = 0;
+    for (int p = tile - 1; p >= 0; --p) {
+      unsigned long long word;
+      do word = atomicAdd(words + p, 0ull);
+      while (word >> 32 == 0);
+      sum += (int)(unsigned)word;
+      if (word >> 32 == 2) break;
+    }
+    before = sum;
+    if (tile) atomicExch(words + tile, 2ull << 32 | (unsigned)(sum + v));
+  }
+  __syncthreads();
+  if (i < n) out[i] = before + v;
+}
+
+// h = a h + b as a scan of affine maps; a warp carries the state from one chunk to the next.
+extern "C" __global__ void scan_recurrence(const float* a, const float* b, float* out, int n) {
+  int lane = threadIdx.x;
+  float state = 0.0f;
+  for (int start = 0; start < n; start += 32) {
+    int i = start + lane;
+    float2 map = i < n ? make_float2(a[i], b[i]) : make_float2(1.0f, 0.0f);
+    for (int d = 1; d < 32; d *= 2) {
+      float fa = __shfl_up_sync(~0u, map.x, d), fb = __shfl_up_sync(~0u, map.y, d);
+      if (lane >= d) map = make_float2(map.x * fa, map.x * fb + map.y);
+    }
+    float h = map.x * state + map.y;
+    if (i < n) out[i] = h;
+    state = __shfl_sync(~0u, h, 31);
+  }
+}
+
+// A head writes its value; the next head's place ends its run.
+extern "C" __global__ void run_lengths(const int* x, int* values, int* lengths, int* count, int n) {
+  __shared__ int sums[32];
+  __shared__ int starts[129];
+  int t = threadIdx.x;
+  int head = t < n && (t == 0 || x[t] != x[t - 1]);
+  int place = block_scan(head, sums);
+  if (head) starts[place - 1] = t, values[place - 1] = x[t];
+  if (t == blockDim.x - 1) starts[place] = n, *count = place;
+  __syncthreads();
+  if (head) lengths[place - 1] = starts[place] - starts[place - 1];
+}
+
+extern "C" __global__ void partition_stable(const int* x, int* out, int pivot, int n) {
+  __shared__ int sums[32];
+  int t = threadIdx.x;
+  bool small = t < n && x[t] < pivot;
+  int place = block_scan(small, sums), all = __syncthreads_count(small);
+  if (t < n) out[small ? place - 1 : all + t - place] = x[t];
+}

@@ -7,7 +7,7 @@ import pytest
 
 from judge.backends.cuda.device import CudaDevice
 from tests.corpus.cases import CASES, Case
-from tests.corpus.harness import PatientTarget, execute, image
+from tests.corpus.harness import PatientTarget, compare, execute, image
 
 
 @cache
@@ -27,4 +27,4 @@ def test_a_kernel_gives_what_numpy_gives(case: Case):
             wanted = np.asarray(values).reshape(found.shape)
             if not run.ordered:
                 found, wanted = np.sort(found, axis=None), np.sort(wanted, axis=None)
-            np.testing.assert_allclose(found, wanted, run.rtol, run.atol)
+            compare(run, found, wanted)
