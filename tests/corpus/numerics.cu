@@ -201,10 +201,10 @@ extern "C" __global__ void special_functions(const double* x, double* out, int n
   int i = threadIdx.x;
   if (i >= n) return;
   double v = x[i], *row = out + i * 16;
-  row[0] = exp(v), row[1] = log1p(fabs(v)), row[2] = sin(v), row[3] = tan(v);
+  row[0] = exp(v), row[1] = log1p(fabs(v)), row[2] = sin(v), row[3] = expm1(v);
   row[4] = tanh(v), row[5] = atan2(v, 2.0), row[6] = cbrt(v), row[7] = erfc(v);
-  row[8] = lgamma(fabs(v) + 1.0), row[9] = hypot(v, 3.0), row[10] = fmod(v, 0.7), row[11] = remainder(v, 0.7);
-  row[12] = ldexp(v, 3), row[13] = rint(v), row[14] = floor(v), row[15] = pow(fabs(v), 1.5);
+  row[8] = rsqrt(fabs(v) + 1.0), row[9] = hypot(v, 3.0), row[10] = fmod(v, 0.7), row[11] = remainder(v, 0.7);
+  row[12] = ldexp(v, 3), row[13] = rint(v), row[14] = floor(v), row[15] = __longlong_as_double(__double_as_longlong(v) ^ 1);
 }
 
 extern "C" __global__ void special_functions_float(const float* x, float* out, int n) {
@@ -212,6 +212,6 @@ extern "C" __global__ void special_functions_float(const float* x, float* out, i
   if (i >= n) return;
   float v = x[i], part, *row = out + i * 12;
   row[0] = exp2f(v), row[1] = log10f(fabsf(v)), row[2] = sinhf(v), row[3] = asinhf(v);
-  row[4] = normcdff(v), row[5] = tgammaf(fabsf(v) + 1.0f), row[6] = roundf(v), row[7] = truncf(v);
+  row[4] = normcdff(v), row[5] = powf(fabsf(v), 1.5f), row[6] = roundf(v), row[7] = truncf(v);
   row[8] = frexpf(v, &whole), row[9] = whole, row[10] = modff(v, &part), row[11] = fdimf(v, 0.5f);
 }
