@@ -1,7 +1,9 @@
-"""Makes docs/results.md from gpu_figures.json: `python scripts/results_page.py JSON [PAGE]`. Figures are never typed.
+"""Makes docs/results.md from files of figures: `python scripts/results_page.py JSON... [PAGE.md]`. Nothing is typed.
 
-The file is what scripts/gpu_bench.sh writes; device, driver, clocks and date are in it. Trials of the timing and the
-batch over several GPUs are taken from the files beside it, where they are there.
+The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json, of which the model solutions
+are taken. They belong to one device; where several have the same case of the same solution, the last one counts.
+Device, driver, clocks and dates are in them. Trials of the timing and the batch over several GPUs are taken from beside
+the files: comparisons of all runs together, else the last.
 """
 
 import json
@@ -9,12 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/results.md"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from judge.catalogue import find_problems, load_problem  # noqa: E402 - this script is run as a file
+
+PAGE = ROOT / "docs/results.md"
 
 HEAD = """\
 # Results of the model solutions
 
-Made by `scripts/results_page.py` from what `scripts/gpu_bench.sh figures` wrote; do not edit. How each figure is
+Made by `scripts/results_page.py` from what `scripts/gpu_bench.sh` wrote; do not edit. How each figure is
 taken is in [timing.md](timing.md).
 """
 
@@ -119,18 +126,68 @@ def _trials(trials: dict[str, list[dict[str, Any]]]) -> list[str]:
     return ["", "## Can the times be trusted", *lines] if lines else []
 
 
-def main(arguments: list[str]) -> int:
-    if not arguments:
-        sys.stderr.write("usage: results_page.py gpu_figures.json [PAGE]\n")
-        return 2
-    source = Path(arguments[0])
-    beside = {name: source.with_name(f"trial_{name}.json") for name in ("repeat", "aa", "slower", "ncu")}
-    beside["batch"] = source.with_name("gpu_batch.json")
-    trials = {
-        name: json.loads(path.read_text(encoding="utf-8"))["rows"] for name, path in beside.items() if path.exists()
+def merged(bodies: list[dict[str, Any]]) -> dict[str, Any]:
+    """One body of several, in order. Raises ValueError for files of different devices or drivers."""
+    kept: dict[tuple[str, str], dict[str, Any]] = {}
+    untimed: list[dict[str, Any]] = []
+    for body in bodies:
+        for row in map(_as_figure, body["rows"]):
+            if row is not None and "median_us" in row:
+                kept[row["solution"], row["case"]] = row
+            elif row is not None:
+                untimed.append(row)
+    machines = {
+        json.dumps([(gpu["name"], gpu["driver_version"]) for gpu in b["environment"]["gpus"][:1]]) for b in bodies
     }
-    target = Path(arguments[1]) if len(arguments) > 1 else PAGE
-    target.write_text(page(json.loads(source.read_text(encoding="utf-8")), trials), encoding="utf-8")
+    if len(machines) > 1:
+        raise ValueError(f"figures of different devices cannot stand on one page: {', '.join(sorted(machines))}")
+    places = {name: place for place, name in enumerate(find_problems())}
+    rows = sorted(
+        kept.values(), key=lambda row: (places.get(row["problem"], len(places)), row["solution"], row["case"])
+    )
+    dates = sorted({body["environment"]["date"] for body in bodies})
+    timed = {row["solution"] for row in rows}
+    left = [name for name in bodies[-1].get("left_out", []) if name not in timed]
+    environment = {**bodies[-1]["environment"], "date": ", ".join(dates)}
+    return {"environment": environment, "rows": rows + untimed, "left_out": left}
+
+
+def _as_figure(row: dict[str, Any]) -> dict[str, Any] | None:
+    """A row of the ladder as one of the figures; None where it is no model solution or was not timed."""
+    if "solution" in row:
+        return row
+    if "/submissions/accepted/" not in row.get("path", "") or "median_us" not in row:
+        return None
+    timed = load_problem(row["problem"]).timed
+    share = row["roofline_fraction"]
+    tier = timed.tiers.of(share) if timed is not None and timed.tiers is not None and share is not None else None
+    return {**row, "solution": f"{row['problem']}/{row['file']}", "tier": tier}
+
+
+def _trials_beside(sources: list[Path]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for folder in dict.fromkeys(source.parent for source in sources):
+        for name in ("repeat", "aa", "slower", "ncu", "batch"):
+            path = folder / ("gpu_batch.json" if name == "batch" else f"trial_{name}.json")
+            if path.exists():
+                rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+                found[name] = found.get(name, []) + rows if name in ("aa", "slower") else rows
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    sources = [Path(name) for name in arguments if name.endswith(".json")]
+    pages = [Path(name) for name in arguments if not name.endswith(".json")]
+    if not sources or len(pages) > 1:
+        sys.stderr.write("usage: results_page.py JSON... [PAGE.md]\n")
+        return 2
+    try:
+        body = merged([json.loads(source.read_text(encoding="utf-8")) for source in sources])
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    target = pages[0] if pages else PAGE
+    target.write_text(page(body, _trials_beside(sources)), encoding="utf-8")
     sys.stdout.write(f"wrote {target}\n")
     return 0
 

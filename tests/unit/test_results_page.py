@@ -51,6 +51,39 @@ def test_the_page_has_every_figure_with_device_driver_and_date(script, tmp_path)
         assert words in text
 
 
+def test_several_files_make_one_page_of_the_latest_figures(script, tmp_path):
+    rung = {
+        **{name: value for name, value in ROW.items() if name not in ("solution", "tier")},
+        "file": "warps.cu", "path": "problems/gqa-decode/submissions/accepted/warps.cu", "median_us": 555.5,
+    }  # fmt: skip
+    ladder = {
+        "environment": {**BODY["environment"], "date": "2026-02-03T00:00:00+00:00"},
+        "rows": [
+            rung,
+            {**rung, "path": "/elsewhere/warps.cu", "median_us": 1.5},
+            {**rung, "file": "rings.cu", "verdict": "not_run", "path": rung["path"].replace("warps", "rings")},
+        ],
+    }
+    del ladder["rows"][2]["median_us"]
+    (tmp_path / "later").mkdir()
+    files = [tmp_path / "gpu_figures.json", tmp_path / "later" / "ladder.json"]
+    for file, body in zip(files, (BODY, ladder), strict=True):
+        file.write_text(json.dumps(body))
+        answers = [{"answer": "no difference"}] * 3
+        (file.parent / "trial_aa.json").write_text(json.dumps({"rows": answers}))
+    page = tmp_path / "results.md"
+    assert script.main([*map(str, files), str(page)]) == 0
+    text = page.read_text()
+    assert "| warps.cu | bench-64x4096 | 555.50 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold |" in text
+    assert "565.30" in text  # of the case that the later file does not have
+    assert not any(word in text for word in ("rings.cu", "1.50"))
+    assert "| date | 2026-01-02T03:04:05+00:00, 2026-02-03T00:00:00+00:00 |" in text
+    assert "0 of 6 comparisons" in text
+    ladder["environment"]["gpus"] = [{"name": "NVIDIA H100", "driver_version": "580.1"}]
+    files[1].write_text(json.dumps(ladder))
+    assert script.main([*map(str, files), str(page)]) == 2
+
+
 def test_without_a_file_it_says_how_it_is_called(script, capsys):
     assert script.main([]) == 2
     assert "usage" in capsys.readouterr().err
