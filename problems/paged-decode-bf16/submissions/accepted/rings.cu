@@ -3,7 +3,7 @@
 //
 // Added over rows_in_registers.cu:
 // - Pages of all sequences stand in one row, and each warp takes an even share of it for one KV head, wherever sequences
-//   begin and end; a second launch merges the pieces. gqa-decode's even_shares.cu and rings.cu lead here.
+//   begin and end; a second launch merges the pieces. gqa-decode's rings.cu leads here.
 // - Pages are copied with cp.async, kStages - 1 ahead of the one that is worked on. No barrier of the CTA in the loop.
 // - Half the bytes a token leave half the time for its products: float32 multiply-adds, shuffles and powers of 8 query
 //   heads would take 150 instructions a token and SM, memory leaves time for 120. So tensor cores multiply, and stay

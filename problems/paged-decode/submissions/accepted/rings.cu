@@ -8,7 +8,7 @@
 //   second launch merges them.
 // - Each warp copies rounds of tokens with cp.async into a ring of its own, kStages - 1 rounds ahead, and waits for nobody
 //   but itself.
-// gqa-decode has the same kernel, and the step before it: even_shares.cu.
+// gqa-decode has the same kernel.
 // Predicted: 48 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
 // Measured: H200, 16 x 4096: 155.2 us, 3463 GB/s, 77.3% of the roof; mixed: 157.5 us, 78.7%. That is 35 us more than the
 // bytes take, where gqa-decode with four times the tokens needs 24: what is lost is lost at the begin, at the end, and in
