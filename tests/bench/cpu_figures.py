@@ -156,7 +156,7 @@ def cold_rows() -> Iterator[str]:
     yield f"{'judge test, all CPU cases, cold process and cache':<54} {'seconds':>8} {'target':>7}  verdict"
     for problem_id in find_problems():
         for planted in planted_submissions(load_problem(problem_id).folder):
-            if planted.folder != "accepted":
+            if planted.folder != "accepted" or planted.expectation.gpu is not None:
                 continue
             with tempfile.TemporaryDirectory() as cache:
                 began = time.perf_counter()

@@ -14,7 +14,7 @@
 // Predicted: 65% of the multiply-adds of the device at D = 128: 85% are left by loads from shared memory and
 // softmax, and 8 warps an SM hide not all of their latency.
 // Measured: H200, 16 heads, D = 128, N = 8192: 12.65 ms, 43.4 TFLOP/s, 70.0% of the roof (one CTA of 256 threads an SM
-// instead of two of 128: 42.1). D = 64, N = 4096: 1.595 ms, 43.1 TFLOP/s, 69.3%; causal 1.167 ms, 29.4 TFLOP/s.
+// instead of two of 128: 42.1); causal 6.858 ms, 40.1 TFLOP/s. D = 64, N = 4096: 1.595 ms, 43.1 TFLOP/s, 69.3%; causal 1.167 ms, 29.4 TFLOP/s.
 // @launch flash_tiles<D><<<dim3(cdiv(N, kRows * Shape<D>::kY), BH), Shape<D>::kX * Shape<D>::kY, Shape<D>::kBytes>>>(Q, K, V, O, N, scale, causal)
 #include "common.cuh"
 

@@ -8,26 +8,29 @@
 //   second launch merges them.
 // - Each warp copies rounds of tokens with cp.async into a ring of its own, kStages - 1 rounds ahead, and waits for nobody
 //   but itself.
-// gqa-decode has the same kernel, and the step before it: even_shares.cu.
-// Predicted: 48 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
-// Measured: H200, 16 x 4096: 155.2 us, 3463 GB/s, 77.3% of the roof; mixed: 157.5 us, 78.7%. That is 35 us more than the
-// bytes take, where gqa-decode with four times the tokens needs 24: what is lost is lost at the begin, at the end, and in
-// the second launch.
+// - The queries come with the first round, and the lanes of the second launch weigh 32 pieces at once, so that the loads of
+//   o do not wait for each other.
+// gqa-decode has the same kernel but for the last point.
+// Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof, less what is lost at
+// the begin, at the end and in the second launch, which counts four times as much as in gqa-decode.
+// Measured: H200, 16 x 4096: 142.8 us, 3762 GB/s, 82.4% of the roof: 25 us more than the bytes take, as gqa-decode (27 us).
+// Without the last point, with rounds of 4 tokens: 153.2 us, 77.2%.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens<D> * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
-// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kWarps), 32 * kWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+// @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
 #include "common.cuh"
 
 constexpr int kPage = 16;
 constexpr int kStep = 8;         // tokens: what shares are counted in
 template <int D>
-constexpr int kTokens = D == 128 ? 4 : 8;  // a round of a warp; divides a step
+constexpr int kTokens = D == 128 ? 8 : 8;  // a round of a warp; divides a step
 constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
-constexpr int kCtasPerSm = 3;
+constexpr int kCtasPerSm = 2;
+constexpr int kMergeWarps = 2;  // a CTA of the second launch
 constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
@@ -69,12 +72,12 @@ __device__ __forceinline__ void copy_16(float* to, const float* from, bool used)
                : "memory");
 }
 
-// The tokens first .. last - 1 of one sequence and KV head. queries: one row a query head. ring: kStages rounds of
-// K rows, then V rows. o, m, l: where the results go, o divided by l where the piece is the whole sequence.
+// The tokens first .. last - 1 of one sequence and KV head. queries: one row a query head, asked for, and here with the
+// first round. factor: scale * log2(e). ring: kStages rounds of K rows, then V rows. o, m, l: where the results go, o divided by l where the piece is the whole sequence.
 template <int D>
 __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const float* k_head, const float* v_head,
-                                      const int* table, int first, int last, int group, size_t stride, float* out_o,
-                                      float* out_m, float* out_l, bool whole) {
+                                      const int* table, int first, int last, int group, size_t stride, float factor,
+                                      float* out_o, float* out_m, float* out_l, bool whole) {
   constexpr int kLanes = D / kWidth;         // lanes a row
   constexpr int kRows = 32 / kLanes;         // rows the warp works on at once
   constexpr int kDeep = kTokens<D> / kRows;     // of K, and of V, in each lane
@@ -144,7 +147,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
 #pragma unroll
         for (int other = kLanes / 2; other > 0; other /= 2) s[i] += __shfl_xor_sync(kAll, s[i], other);
         if (t + i * kRows + row >= last) s[i] = -INFINITY;
-        top = fmaxf(top, s[i] * kLog2e);
+        top = fmaxf(top, s[i] * factor);
       }
       const float correction = exp2_fast(m[g] - top);
       m[g] = top;
@@ -153,7 +156,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
       for (int d = 0; d < kWidth; ++d) o[g][d] *= correction;
 #pragma unroll
       for (int i = 0; i < kDeep; ++i) {
-        const float w = exp2_fast(fmaf(s[i], kLog2e, -top));
+        const float w = exp2_fast(fmaf(s[i], factor, -top));
         l[g] += w;
 #pragma unroll
         for (int d = 0; d < kWidth; ++d) o[g][d] = fmaf(w, value[i][d], o[g][d]);
@@ -240,9 +243,8 @@ decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, con
     const int begin_token = first * kStep, end_token = min(last * kStep, context);
     if (first < last) {
       __syncwarp();  // nobody still reads the queries of the sequence before
-      for (int i = lane; i < kMaxGroup * D; i += 32) queries[warp][i / D][i % D] = i < group * D ? q[head * D + i] * scale : 0.f;
-      __syncwarp();
-      piece<D>(queries[warp], ring, keys, values, table, begin_token, end_token, group, stride,
+      for (int i = 4 * lane; i < group * D; i += 128) copy_16(&queries[warp][0][i], q + head * D + i, true);
+      piece<D>(queries[warp], ring, keys, values, table, begin_token, end_token, group, stride, scale * kLog2e,
                whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
     }
     at = before + last;
@@ -251,16 +253,17 @@ decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, con
   }
 }
 
-// One warp a query head: the pieces of its sequence, where there are several.
+// One CTA a query head: the pieces of its sequence, where there are several. Warp w has every kMergeWarps-th of them, from
+// the w-th on; its lanes weigh 32 pieces at once, so that the loads of o do not wait for each other.
 template <int D>
-__global__ void __launch_bounds__(32 * kWarps)
+__global__ void __launch_bounds__(32 * kMergeWarps, 16)
 merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
              const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
              int num_shares) {
-  const int lane = threadIdx.x % 32;
-  const int head = blockIdx.x * kWarps + threadIdx.x / 32;
+  __shared__ float sums[kMergeWarps][D], totals[kMergeWarps];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int head = blockIdx.x;
   const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
-  if (seq >= num_seqs) return;  // the whole warp leaves
   int all = 0, before = 0;
   for (int i = lane; i < num_seqs; i += 32) {
     const int count = steps_of(context_lens[i]);
@@ -274,18 +277,45 @@ merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m,
   // The share that has step x is the last one that begins at or before it.
   const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
   const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
-  if (from >= to) return;
-  float top = kLowest, total = 0.f, sum[D / 32] = {};
-  for (int share = from; share <= to; ++share) {
+  if (from >= to) return;  // the whole CTA leaves
+  auto place = [&](int share) {
     const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
-    const size_t place = (worker * 2 + (share == from)) * group + head % group;
-    const float m = part_m[place], m_new = fmaxf(top, m);
-    const float old = exp2_fast(top - m_new), fresh = exp2_fast(m - m_new);
-    total = total * old + part_l[place] * fresh;
+    return (worker * 2 + (share == from)) * group + head % group;
+  };
+  float top = kLowest;
+  for (int share = from + lane; share <= to; share += 32) top = fmaxf(top, part_m[place(share)]);
 #pragma unroll
-    for (int i = 0; i < D / 32; ++i) sum[i] = sum[i] * old + part_o[place * D + lane + 32 * i] * fresh;
-    top = m_new;
+  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
+  float total = 0.f, sum[D / 32] = {};
+  for (int first = from + warp; first <= to; first += 32 * kMergeWarps) {
+    const int mine = first + lane * kMergeWarps;
+    float weight = 0.f;
+    if (mine <= to) {
+      weight = exp2_fast(part_m[place(mine)] - top);
+      total += weight * part_l[place(mine)];
+    }
+    const int pieces = min(32, (to - first) / kMergeWarps + 1);
+#pragma unroll 8
+    for (int i = 0; i < pieces; ++i) {
+      const float w = __shfl_sync(kAll, weight, i);
+      const float* o = part_o + place(first + i * kMergeWarps) * D + lane;
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum[d] = fmaf(w, o[32 * d], sum[d]);
+    }
   }
 #pragma unroll
-  for (int i = 0; i < D / 32; ++i) out[static_cast<size_t>(head) * D + lane + 32 * i] = sum[i] / total;
+  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kAll, total, step);
+#pragma unroll
+  for (int d = 0; d < D / 32; ++d) sums[warp][lane + 32 * d] = sum[d];
+  if (lane == 0) totals[warp] = total;
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) {
+    float of_all = sums[0][d], weights = totals[0];
+#pragma unroll
+    for (int other = 1; other < kMergeWarps; ++other) {
+      of_all += sums[other][d];
+      weights += totals[other];
+    }
+    out[static_cast<size_t>(head) * D + d] = of_all / weights;
+  }
 }

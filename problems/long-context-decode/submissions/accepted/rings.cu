@@ -1,31 +1,31 @@
-// problem: gqa-decode
-// Every warp gets an even share of all tokens, in loads of 16 bytes, and a second launch merges the pieces.
+// problem: long-context-decode
+// Every warp streams an even share of all tokens through a ring in shared memory; a second launch merges.
 //
-// Added over warps.cu:
-// - Steps of 8 tokens of all sequences stand in one row, and each warp takes an even share of it for one KV head,
-//   wherever sequences begin and end: no warp waits for a longer one, and short sequences fill the device too. A sequence
-//   within one share goes to out at once; else its pieces (m, l, o) go to a workspace and the second launch merges them.
-// - Neighboring warps take the KV heads of the same tokens: what they read lies together, 4 KB a token at 8 heads.
-// - A lane has 8 dimensions of a row, so that one shuffle works for two tokens at D = 128, and a round of 4 tokens is 8
-//   loads of 16 bytes in each lane before the first is used.
-// Predicted: 12 warps an SM with 4 KB each, on the way about half of the time: 24 KB, where 4.4 TB/s at 0.8 us need
-// 27 KB. 75% of the roof.
-// Measured: H200, 64 x 4096: 558.7 us, 3848 GB/s, 90.0% of the roof: more is on its way than predicted, since the warps of
-// an SM do not wait at the same time.
+// Added over last_block_merges.cu:
+// - Steps of 8 tokens of all sequences stand in one row, and each warp takes an even share of it for one KV head, wherever
+//   sequences begin and end. A sequence within one share goes to out at once.
+// - Each warp copies rounds of tokens with cp.async, kStages - 1 rounds ahead of the one it works on, and waits for nobody
+//   but itself: there is no barrier of the CTA in the loop.
+// - The second launch has a CTA a query head, whose lanes weigh 32 pieces at once.
+// gqa-decode has the same kernel.
+// Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof for 1 x 131072.
+// Measured: not yet
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
-// @launch decode_shares<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
-// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kWarps), 32 * kWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens<D> * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
 #include "common.cuh"
 
 constexpr int kPage = 16;
 constexpr int kStep = 8;         // tokens: what shares are counted in
 template <int D>
-constexpr int kTokens = D == 128 ? 4 : 8;  // a round of a warp; divides a step
+constexpr int kTokens = D == 128 ? 8 : 8;  // a round of a warp; divides a step
+constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
-constexpr int kCtasPerSm = 3;
+constexpr int kCtasPerSm = 2;
+constexpr int kMergeWarps = 8;  // a CTA of the second launch
 constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
@@ -60,12 +60,19 @@ __device__ __forceinline__ int sum_of_warp(int x) {
 __device__ __forceinline__ float4& quad(float* at) { return *reinterpret_cast<float4*>(at); }
 __device__ __forceinline__ const float4& quad(const float* at) { return *reinterpret_cast<const float4*>(at); }
 
-// The tokens first .. last - 1 of one sequence and KV head. queries: one row a query head. out_o, out_m,
-// out_l: where the results go, o divided by l where the piece is the whole sequence.
+__device__ __forceinline__ void copy_16(float* to, const float* from, bool used) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(to))),
+               "l"(from), "r"(used ? 16 : 0)
+               : "memory");
+}
+
+// The tokens first .. last - 1 of one sequence and KV head. queries: one row a query head, asked for, and here with the
+// first round. factor: scale * log2(e). ring: kStages rounds of K rows, then V rows. o, m, l: where the results go, o divided by l where the piece is the whole sequence.
 template <int D>
-__device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, const float* v_head,
-                                      const int* table, int first, int last, int group, size_t stride, float* out_o,
-                                      float* out_m, float* out_l, bool whole) {
+__device__ __forceinline__ void piece(float (*queries)[D], float* ring, const float* k_head, const float* v_head,
+                                      const int* table, int first, int last, int group, size_t stride, float factor,
+                                      float* out_o, float* out_m, float* out_l, bool whole) {
   constexpr int kLanes = D / kWidth;         // lanes a row
   constexpr int kRows = 32 / kLanes;         // rows the warp works on at once
   constexpr int kDeep = kTokens<D> / kRows;     // of K, and of V, in each lane
@@ -84,23 +91,40 @@ __device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, 
 
   // A lane knows one of 32 pages that follow each other; shuffles hand them round.
   const int last_page = (last - 1) / kPage;
-  int known = first / kPage - 32, pages = 0;
-  for (int t = first; t < last; t += kTokens<D>) {
-    if (t / kPage >= known + 32) {
-      known += 32;
-      pages = known + lane <= last_page ? table[known + lane] : 0;
+  int known = first / kPage, slot_in = 0, slot_out = 0;
+  int pages = known + lane <= last_page ? table[known + lane] : 0;
+  for (int t = first - (kStages - 1) * kTokens<D>; t < last; t += kTokens<D>) {
+    const int ahead = t + (kStages - 1) * kTokens<D>;
+    if (ahead < last) {
+      if (ahead / kPage >= known + 32) {
+        known += 32;
+        pages = known + lane <= last_page ? table[known + lane] : 0;
+      }
+      const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, ahead / kPage - known)) * kPage + ahead % kPage;
+      float* to = ring + slot_in * (2 * kTokens<D> * D);
+#pragma unroll
+      for (int i = 0; i < kTokens<D> * D / 128; ++i) {
+        const int at = 128 * i + 4 * lane, token = at / D;
+        const size_t from = (slot + token) * stride + at % D;
+        copy_16(to + at, k_head + from, ahead + token < last);
+        copy_16(to + kTokens<D> * D + at, v_head + from, ahead + token < last);
+      }
+      slot_in = slot_in + 1 == kStages ? 0 : slot_in + 1;
     }
-    const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, t / kPage - known)) * kPage + t % kPage + row;
-    const size_t from = slot * stride + column;
-    __syncwarp();  // so that queries stay in shared memory: registers are for what is on its way
-    alignas(16) float key[kDeep][kWidth] = {}, value[kDeep][kWidth] = {};
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    if (t < first) continue;
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
+    __syncwarp();
+
+    const float* from = ring + slot_out * (2 * kTokens<D> * D) + row * D + column;
+    slot_out = slot_out + 1 == kStages ? 0 : slot_out + 1;
+    alignas(16) float key[kDeep][kWidth], value[kDeep][kWidth];
 #pragma unroll
     for (int i = 0; i < kDeep; ++i) {
-      if (t + i * kRows + row >= last) break;
 #pragma unroll
       for (int j = 0; j < kQuads; ++j) {
-        quad(&key[i][4 * j]) = __ldcs(&quad(k_head + from + i * kRows * stride + j * (D / kQuads)));
-        quad(&value[i][4 * j]) = __ldcs(&quad(v_head + from + i * kRows * stride + j * (D / kQuads)));
+        quad(&key[i][4 * j]) = quad(from + i * kRows * D + j * (D / kQuads));
+        quad(&value[i][4 * j]) = quad(from + (kTokens<D> + i * kRows) * D + j * (D / kQuads));
       }
     }
 #pragma unroll
@@ -118,7 +142,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, 
 #pragma unroll
         for (int other = kLanes / 2; other > 0; other /= 2) s[i] += __shfl_xor_sync(kAll, s[i], other);
         if (t + i * kRows + row >= last) s[i] = -INFINITY;
-        top = fmaxf(top, s[i] * kLog2e);
+        top = fmaxf(top, s[i] * factor);
       }
       const float correction = exp2_fast(m[g] - top);
       m[g] = top;
@@ -127,12 +151,13 @@ __device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, 
       for (int d = 0; d < kWidth; ++d) o[g][d] *= correction;
 #pragma unroll
       for (int i = 0; i < kDeep; ++i) {
-        const float w = exp2_fast(fmaf(s[i], kLog2e, -top));
+        const float w = exp2_fast(fmaf(s[i], factor, -top));
         l[g] += w;
 #pragma unroll
         for (int d = 0; d < kWidth; ++d) o[g][d] = fmaf(w, value[i][d], o[g][d]);
       }
     }
+    __syncwarp();  // the round may be overwritten
   }
 
   // The lanes that own the same dimensions of other rows merge.
@@ -163,12 +188,14 @@ __device__ __forceinline__ void piece(float (*queries)[D], const float* k_head, 
 
 template <int D>
 __global__ void __launch_bounds__(32 * kWarps, kCtasPerSm)
-decode_shares(const float* __restrict__ q, const float* __restrict__ k_cache, const float* __restrict__ v_cache,
+decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, const float* __restrict__ v_cache,
               const int* __restrict__ block_table, const int* __restrict__ context_lens, float* __restrict__ out,
               float* __restrict__ part_o, float* __restrict__ part_m, float* __restrict__ part_l, int num_seqs,
               int group, int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
+  extern __shared__ __align__(16) float rings[];
   __shared__ __align__(16) float queries[kWarps][kMaxGroup][D];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float* ring = rings + warp * (kStages * 2 * kTokens<D> * D);
   const int worker = blockIdx.x * kWarps + warp;
   const int share = worker / num_kv_heads, kv_head = worker % num_kv_heads;
   int all = 0;
@@ -211,9 +238,8 @@ decode_shares(const float* __restrict__ q, const float* __restrict__ k_cache, co
     const int begin_token = first * kStep, end_token = min(last * kStep, context);
     if (first < last) {
       __syncwarp();  // nobody still reads the queries of the sequence before
-      for (int i = lane; i < kMaxGroup * D; i += 32) queries[warp][i / D][i % D] = i < group * D ? q[head * D + i] * scale : 0.f;
-      __syncwarp();
-      piece<D>(queries[warp], keys, values, table, begin_token, end_token, group, stride,
+      for (int i = 4 * lane; i < group * D; i += 128) copy_16(&queries[warp][0][i], q + head * D + i, true);
+      piece<D>(queries[warp], ring, keys, values, table, begin_token, end_token, group, stride, scale * kLog2e,
                whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
     }
     at = before + last;
@@ -222,16 +248,17 @@ decode_shares(const float* __restrict__ q, const float* __restrict__ k_cache, co
   }
 }
 
-// One warp a query head: the pieces of its sequence, where there are several.
+// One CTA a query head: the pieces of its sequence, where there are several. Warp w has every kMergeWarps-th of them, from
+// the w-th on; its lanes weigh 32 pieces at once, so that the loads of o do not wait for each other.
 template <int D>
-__global__ void __launch_bounds__(32 * kWarps)
+__global__ void __launch_bounds__(32 * kMergeWarps, 1024 / (32 * kMergeWarps))
 merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
              const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
              int num_shares) {
-  const int lane = threadIdx.x % 32;
-  const int head = blockIdx.x * kWarps + threadIdx.x / 32;
+  __shared__ float sums[kMergeWarps][D], totals[kMergeWarps];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int head = blockIdx.x;
   const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
-  if (seq >= num_seqs) return;  // the whole warp leaves
   int all = 0, before = 0;
   for (int i = lane; i < num_seqs; i += 32) {
     const int count = steps_of(context_lens[i]);
@@ -242,21 +269,52 @@ merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m,
   before = sum_of_warp(before);
   num_shares = min(num_shares, all);
   const int count = steps_of(context_lens[seq]);
+  if (count == 0) {
+    for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) out[static_cast<size_t>(head) * D + d] = 0.f;
+    return;
+  }
   // The share that has step x is the last one that begins at or before it.
   const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
   const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
-  if (from >= to) return;
-  float top = kLowest, total = 0.f, sum[D / 32] = {};
-  for (int share = from; share <= to; ++share) {
+  if (from >= to) return;  // the whole CTA leaves
+  auto place = [&](int share) {
     const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
-    const size_t place = (worker * 2 + (share == from)) * group + head % group;
-    const float m = part_m[place], m_new = fmaxf(top, m);
-    const float old = exp2_fast(top - m_new), fresh = exp2_fast(m - m_new);
-    total = total * old + part_l[place] * fresh;
+    return (worker * 2 + (share == from)) * group + head % group;
+  };
+  float top = kLowest;
+  for (int share = from + lane; share <= to; share += 32) top = fmaxf(top, part_m[place(share)]);
 #pragma unroll
-    for (int i = 0; i < D / 32; ++i) sum[i] = sum[i] * old + part_o[place * D + lane + 32 * i] * fresh;
-    top = m_new;
+  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
+  float total = 0.f, sum[D / 32] = {};
+  for (int first = from + warp; first <= to; first += 32 * kMergeWarps) {
+    const int mine = first + lane * kMergeWarps;
+    float weight = 0.f;
+    if (mine <= to) {
+      weight = exp2_fast(part_m[place(mine)] - top);
+      total += weight * part_l[place(mine)];
+    }
+    const int pieces = min(32, (to - first) / kMergeWarps + 1);
+#pragma unroll 8
+    for (int i = 0; i < pieces; ++i) {
+      const float w = __shfl_sync(kAll, weight, i);
+      const float* o = part_o + place(first + i * kMergeWarps) * D + lane;
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum[d] = fmaf(w, o[32 * d], sum[d]);
+    }
   }
 #pragma unroll
-  for (int i = 0; i < D / 32; ++i) out[static_cast<size_t>(head) * D + lane + 32 * i] = sum[i] / total;
+  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kAll, total, step);
+#pragma unroll
+  for (int d = 0; d < D / 32; ++d) sums[warp][lane + 32 * d] = sum[d];
+  if (lane == 0) totals[warp] = total;
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) {
+    float of_all = sums[0][d], weights = totals[0];
+#pragma unroll
+    for (int other = 1; other < kMergeWarps; ++other) {
+      of_all += sums[other][d];
+      weights += totals[other];
+    }
+    out[static_cast<size_t>(head) * D + d] = of_all / weights;
+  }
 }
