@@ -1,9 +1,9 @@
 """Makes docs/results.md from files of figures: `python scripts/results_page.py JSON... [PAGE.md]`. Nothing is typed.
 
 The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json, of which the model solutions
-are taken. They belong to one device; where several have the same case of the same solution, the last one counts.
-Device, driver, clocks and dates are in them. Trials of the timing and the batch over several GPUs are taken from beside
-the files: comparisons of all runs together, else the last.
+are taken. They belong to one device; where several have the same case of the same solution, the last one counts, and
+solutions that are no longer there are left out. Device, driver, clocks and dates are in them. Trials of the timing and
+the batch over several GPUs are taken from beside the files: comparisons of all runs together, else the last.
 """
 
 import json
@@ -132,9 +132,9 @@ def merged(bodies: list[dict[str, Any]]) -> dict[str, Any]:
     untimed: list[dict[str, Any]] = []
     for body in bodies:
         for row in map(_as_figure, body["rows"]):
-            if row is not None and "median_us" in row:
+            if row is not None and "median_us" in row and _still_there(row["solution"]):
                 kept[row["solution"], row["case"]] = row
-            elif row is not None:
+            elif row is not None and "median_us" not in row:
                 untimed.append(row)
     machines = {
         json.dumps([(gpu["name"], gpu["driver_version"]) for gpu in b["environment"]["gpus"][:1]]) for b in bodies
@@ -150,6 +150,11 @@ def merged(bodies: list[dict[str, Any]]) -> dict[str, Any]:
     left = [name for name in bodies[-1].get("left_out", []) if name not in timed]
     environment = {**bodies[-1]["environment"], "date": ", ".join(dates)}
     return {"environment": environment, "rows": rows + untimed, "left_out": left}
+
+
+def _still_there(solution: str) -> bool:
+    problem, _, name = solution.partition("/")
+    return (ROOT / "problems" / problem / "submissions/accepted" / name).exists()
 
 
 def _as_figure(row: dict[str, Any]) -> dict[str, Any] | None:
