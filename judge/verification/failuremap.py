@@ -71,8 +71,13 @@ def map_failures(
 def only_telling_maps(cases: Sequence[CaseReport], told: CaseReport) -> list[CaseReport]:
     """The cases with two maps at most, since forty would be most of a report: of the explained case, which is small,
     and of the one with the most parts, where a pattern shows."""
-    widest = max(cases, key=_parts)
+    widest = widest_map(cases)
     return [case if case is told or case is widest else _without_map(case) for case in cases]
+
+
+def widest_map(cases: Sequence[CaseReport]) -> CaseReport:
+    """The case whose map has the most parts, the first of several."""
+    return max(cases, key=_parts)
 
 
 def _parts(case: CaseReport) -> int:
