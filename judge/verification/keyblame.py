@@ -218,7 +218,7 @@ def _cells(blames: Sequence[_Blame], looked_at: Sequence[int], across: int, foun
             column=where[1],
             tile=tile,
             block=_common([blame.block for blame in members]),
-            key=_common([blame.key for blame in members]),
+            key=_single(members),
             rows=len(members),
             looked_at=looked[where],
             share=min(blame.share for blame in members),
@@ -229,6 +229,13 @@ def _cells(blames: Sequence[_Blame], looked_at: Sequence[int], across: int, foun
 
 def _common(numbers: Sequence[int | None]) -> int | None:
     return numbers[0] if len(set(numbers)) == 1 else None
+
+
+def _single(blames: Sequence[_Blame]) -> int | None:
+    """The key that nearly all rows of a tile blame alone."""
+    keys = [blame.key for blame in blames if blame.key is not None]
+    key = max(set(keys), key=keys.count, default=None)
+    return key if key is not None and keys.count(key) >= SHARE * len(blames) else None
 
 
 def _median(blames: Sequence[_Blame]) -> float:
@@ -242,25 +249,32 @@ def _sentence(axis: KeyAxis, blames: Sequence[_Blame], looked_at: int, across: i
     members = [blame for blame in blames if blame.tile == tile]
     if 2 * len(members) <= looked_at:
         return ""
-    key = _common([blame.key for blame in members])
-    what = _pages(axis, members, tile, key, across) if axis.paged else _keys(axis, tile, key, keys)
+    what = _page_named(axis, members, across) if axis.paged else _keys_named(axis, members, keys)
     count = "the one failing row" if looked_at == 1 else f"{len(members)} of {looked_at} failing rows"
     return f"In {count} looked at the error is what {describe_missing(_median(members), what)} gives."
 
 
-def _keys(axis: KeyAxis, tile: int, key: int | None, keys: int) -> str:
+def _keys_named(axis: KeyAxis, members: Sequence[_Blame], keys: int) -> str:
+    key, tile = _single(members), members[0].tile
     first, last = tile * axis.tile, min((tile + 1) * axis.tile, keys) - 1
     if key is not None or first == last:
         return f"key {first if key is None else key}"
-    return f"keys {first} to {last}"
+    return f"keys {first} to {last}" if _whole(members) else f"one key of {first} to {last}, not always the same,"
 
 
-def _pages(axis: KeyAxis, members: Sequence[_Blame], tile: int, key: int | None, across: int) -> str:
+def _page_named(axis: KeyAxis, members: Sequence[_Blame], across: int) -> str:
     sequences = {blame.row // across for blame in members}
-    block = _common([blame.block for blame in members])
+    block, key = _common([blame.block for blame in members]), _single(members)
     of = f"sequence {next(iter(sequences))}" if len(sequences) == 1 else f"{len(sequences)} sequences"
-    place = f"page {tile} of {of}" + (f" (block {block})" if block is not None else "")
-    return place if key is None else f"token {key}, in {place},"
+    place = f"page {members[0].tile} of {of}" + (f" (block {block})" if block is not None else "")
+    if key is not None:
+        return f"token {key}, in {place},"
+    return place if _whole(members) else f"one token in {place}, not always the same,"
+
+
+def _whole(members: Sequence[_Blame]) -> bool:
+    """Whether it is the tile as a whole that is to blame, and not one key of it here and another there."""
+    return 2 * sum(blame.key is None for blame in members) >= len(members)
 
 
 def describe_missing(left_out: float, what: str) -> str:
