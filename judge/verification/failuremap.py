@@ -33,7 +33,7 @@ def map_failures(
     if wrong.ndim == 1:
         got, want, wrong, names = got[None], want[None], wrong[None], ["", *names]
     rows, columns = wrong.shape[:2]
-    row_step, column_step = _step(rows, MAX_ROWS), _step(columns, MAX_COLUMNS)
+    row_step, column_step = step_of(rows, MAX_ROWS), step_of(columns, MAX_COLUMNS)
     flat = len(axes) == 1
     cells = []
     for row in range(math.ceil(rows / row_step)):
@@ -91,7 +91,7 @@ def _without_map(case: CaseReport) -> CaseReport:
     return case.model_copy(update={"error": case.error.model_copy(update={"map": None})})
 
 
-def _step(size: int, most: int) -> int:
+def step_of(size: int, most: int) -> int:
     """The smallest power of two that cuts so many indices into at most so many parts."""
     return 1 << max(0, math.ceil(math.log2(size / most)))
 

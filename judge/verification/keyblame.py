@@ -22,6 +22,7 @@ nothing but the outputs, and time and memory stay bounded.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,18 @@ _PARALLEL = 4.0
 
 _SAMPLED_VALUES = 64
 
+_NEARLY = 0.1
+
 Float64 = NDArray[np.float64]
+
+
+class Fault(StrEnum):
+    """What a kernel did to keys, as the subject of a sentence."""
+
+    LEFT_OUT = "leaving out {}"
+    TWICE = "counting {} twice"
+    LESS = "giving {} too little weight"
+    MORE = "giving {} too much weight"
 
 
 @dataclass(frozen=True)
@@ -250,8 +262,9 @@ def _sentence(axis: KeyAxis, blames: Sequence[_Blame], looked_at: int, across: i
     if 2 * len(members) <= looked_at:
         return ""
     what = _page_named(axis, members, across) if axis.paged else _keys_named(axis, members, keys)
-    count = "the one failing row" if looked_at == 1 else f"{len(members)} of {looked_at} failing rows"
-    return f"In {count} looked at the error is what {describe_missing(_median(members), what)} gives."
+    count = f"all {looked_at}" if len(members) == looked_at else f"{len(members)} of {looked_at}"
+    count = "the one failing row" if looked_at == 1 else f"{count} failing rows"
+    return f"In {count} looked at the error is what {fault_of(_median(members)).format(what)} gives."
 
 
 def _keys_named(axis: KeyAxis, members: Sequence[_Blame], keys: int) -> str:
@@ -277,10 +290,10 @@ def _whole(members: Sequence[_Blame]) -> bool:
     return 2 * sum(blame.key is None for blame in members) >= len(members)
 
 
-def describe_missing(left_out: float, what: str) -> str:
-    """What was done to keys, as the subject of a sentence: "leaving out keys 96 to 127"."""
-    if abs(left_out - 1) < 0.1:
-        return f"leaving out {what}"
-    if abs(left_out + 1) < 0.1:
-        return f"counting {what} twice"
-    return f"giving {what} too {'little' if left_out > 0 else 'much'} weight"
+def fault_of(left_out: float) -> Fault:
+    """What was done to keys of whose weight this share is missing."""
+    if abs(left_out - 1) < _NEARLY:
+        return Fault.LEFT_OUT
+    if abs(left_out + 1) < _NEARLY:
+        return Fault.TWICE
+    return Fault.LESS if left_out > 0 else Fault.MORE
