@@ -55,10 +55,13 @@ def test_the_tile_or_page_that_a_kernel_skips_is_named(problem, case, keys, wher
 
 
 def test_the_sentence_of_another_case_is_told_where_the_explained_one_has_none():
-    report = judge("paged-decode", True, "index", "context-1000")
-    assert [case.name for case in report.cases if case.error.map.keys] == ["context-1000"]
+    report = judge("paged-decode", True, "index", "page-edges")
+    assert [case.name for case in report.cases if case.error.map.keys] == ["page-edges"]
     assert "Case index (" in text_of(report)
-    assert "Keys Case context-1000: In the one failing row looked at the error is what leaving out" in text_of(report)
+    sentence = (
+        "Keys Case page-edges: In all 4 failing rows looked at the error is what leaving out page 1 of 4 sequences"
+    )
+    assert sentence in text_of(report)
 
 
 def test_a_known_mistake_is_told_before_the_keys():
