@@ -148,9 +148,8 @@ def test_a_cell_of_the_map_of_keys_leads_to_its_row(open_page, judged, scripted)
     picture = page.get_by_role("region", name=re.compile("Keys behind the error"))
     wanted = picture.locator("a").first.get_attribute("href")
     picture.locator("a").first.click()
-    page.wait_for_selector(f"{wanted}:target", state="visible" if scripted else "attached")
-    if not scripted:
-        page.locator(f"details:has({wanted}) summary").click()
+    # Chromium opens what holds the target by itself; other browsers leave that to the reader or to our script.
+    page.wait_for_selector(f"{wanted}:target")
     assert "page 1 (block" in page.locator(wanted).inner_text()
     assert "left out" in page.locator(wanted).inner_text()
 
