@@ -15,6 +15,7 @@ from judge.benchwork import run_on_gpu, timing_request, verified, worth
 from judge.compiler import CPU_ARCH, Target, compile_unit
 from judge.events import EventSink
 from judge.examples import Examples
+from judge.explaining import Explaining, WrongCase
 from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, Counters, Diagnosis, ErrorSummary, LaunchReport
 from judge.schedules import order_dependence, schedule_of
@@ -22,7 +23,7 @@ from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
 from judge.verdict import Verdict
-from judge.verification.compare import CaseJudgement, explain_case, judge_case
+from judge.verification.compare import CaseJudgement, judge_case
 from judge.verification.requirements import (
     Baseline,
     largest_amplification,
@@ -30,24 +31,15 @@ from judge.verification.requirements import (
     unmet_patterns,
     unmet_requirements,
 )
-from judge.verification.telling import is_explained
 from judge.worker.execution import PLANNING_LIMIT_S
 from judge.worker.messages import CaseResult
 from judge.worker.requests import case_request
 from judge.worker.session import Session
 
-CHEAP_TO_EXPLAIN_FLOPS = 2e9
-"""A case is explained at once when a float64 pass for each mutant costs at most this much. Counted, not timed:
-a report must not depend on how busy the machine is."""
-
 NO_COUNTERS = "this machine only interprets kernels"
 
 COUNTING_LIMIT_S = 60.0
 """What the pass that counts access patterns may take for a case."""
-
-EXPLAINING_FLOPS = 8e9
-"""What explaining may cost over all cases of a submission."""
-
 
 KILLED_CASES = 2
 """After so many cases that had to be killed the rest is not run: an endless loop would cost every case's limit."""
@@ -55,22 +47,13 @@ KILLED_CASES = 2
 
 @dataclass(frozen=True)
 class _Judged:
-    """The verdict of a case with what led to it."""
+    """The verdict of a case with what led to it. wrong: where its values are, and nothing else."""
 
     verdict: Verdict
     message: str
     error: ErrorSummary | None
     diagnoses: tuple[Diagnosis, ...]
-
-
-@dataclass(frozen=True)
-class _Unexplained:
-    """A wrong case that was too dear to explain at once."""
-
-    case: Case
-    inputs: Mapping[str, Array]
-    outputs: dict[str, Array]
-    reference: dict[str, Array]
+    wrong: WrongCase | None = None
 
 
 class Casework:
@@ -100,8 +83,7 @@ class Casework:
         self._seed = seed
         self._schedule = schedule
         self.incident: str | None = None
-        self._explaining_flops = 0.0
-        self._unexplained: _Unexplained | None = None
+        self._explaining = Explaining(problem)
         self._counters: dict[str, Counters | None] = {}
         self._killed: list[str] = []
         self._key = ""
@@ -122,7 +104,7 @@ class Casework:
         cases follows. quiet: tell the sink of failures only, because that other run decides.
         """
         reports: list[CaseReport] = []
-        self._unexplained = None
+        self._explaining.begin()
         self._killed = []
         for position, case in enumerate(cases, start=1):
             self._sink.case_started(session.kind, case.name, position, len(cases))
@@ -141,7 +123,7 @@ class Casework:
             if len(self._killed) == KILLED_CASES and position < len(cases):
                 reports += self._not_run(session, cases[position:])
                 break
-        return self._explain_late(reports)
+        return self._explaining.finish(reports)
 
     def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
         killed = " and ".join(self._killed)
@@ -209,20 +191,6 @@ class Casework:
             self.examples.release(case, needed_again=kept)
         return checked
 
-    def _explain_late(self, reports: list[CaseReport]) -> list[CaseReport]:
-        """When no cheap case told the mistake, the first dear one may cost what it costs."""
-        late = self._unexplained
-        self._unexplained = None
-        if late is None or any(is_explained(report) for report in reports):
-            return reports
-        found = explain_case(self._problem, late.case, late.inputs, late.outputs, late.reference)
-        return [
-            report.model_copy(update={"diagnoses": report.diagnoses + found})
-            if report.name == late.case.name
-            else report
-            for report in reports
-        ]
-
     def _timed(self, session: Session, case: Case) -> bool:
         return case.group is Group.BENCH and session.kind == "cuda"
 
@@ -277,7 +245,7 @@ class Casework:
                 judged = replace(judged, message=cause.message, diagnoses=(cause, *judged.diagnoses))
         counters = result.counters
         place = refused_at(judged.message, self._submission) if result.verdict is not None else None
-        return CaseReport(
+        report = CaseReport(
             name=case.name,
             group=case.group.value,
             verdict=judged.verdict,
@@ -300,6 +268,9 @@ class Casework:
             replay=self._replay(case, session.kind, schedule),
             printed=result.printed,
         )
+        if judged.wrong is not None:
+            self._explaining.add(report, judged.wrong)
+        return report
 
     def _schedule_of(self, session: Session, case: Case) -> int:
         if session.kind != "cpu":
@@ -323,8 +294,7 @@ class Casework:
         expected = self.examples.expected(case)
         outputs = self._outputs(case, result)
         mistakes_wanted = result.verdict is None and case.cpu
-        price = self._problem.minimum_flops(case, inputs) * len(self._problem.mutants)
-        explain = price <= CHEAP_TO_EXPLAIN_FLOPS and self._explaining_flops + price <= EXPLAINING_FLOPS
+        explain = mistakes_wanted and self._explaining.is_cheap(case, inputs)
         judgement = judge_case(
             self._problem,
             case,
@@ -332,13 +302,8 @@ class Casework:
             outputs,
             expected.reference,
             expected.naive,
-            explain=mistakes_wanted and explain,
+            explain=explain,
         )
-        if mistakes_wanted and judgement.verdict is Verdict.WRONG_ANSWER:
-            if explain:
-                self._explaining_flops += price
-            elif self._unexplained is None:
-                self._unexplained = _Unexplained(case, inputs, outputs, expected.reference)
         if result.verdict is not None:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
@@ -346,7 +311,10 @@ class Casework:
             unmet = unmet_requirements(self._problem, case, inputs, result.counters, baseline)
             if unmet:
                 return _Judged(Verdict.REQUIREMENT_UNMET, unmet[0].message, judgement.error, diagnoses)
-        return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses)
+        wrong = None
+        if mistakes_wanted and judgement.verdict is Verdict.WRONG_ANSWER:
+            wrong = WrongCase(case, inputs, outputs, expected.reference, explain)
+        return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses, wrong)
 
     def _outputs(self, case: Case, result: CaseResult) -> dict[str, Array]:
         return {

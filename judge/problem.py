@@ -6,7 +6,7 @@ implementation (the yardstick of the tolerance) and the least traffic a case nee
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -236,6 +236,36 @@ class Timed:
 
 
 @dataclass(frozen=True)
+class Weighed:
+    """Output rows with the values that they all weigh: row r is the sum over keys j of weights[r, j] * values[j].
+
+    rows: places in the output, its leading axes flattened. weights: float64 [rows, keys], each row's sum 1, 0 where
+    masked. values: float64 [keys, D]. blocks: the physical block of each tile of keys; empty where there is none.
+    """
+
+    rows: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    values: NDArray[np.float64]
+    blocks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class KeyAxis:
+    """How an output of a problem comes from keys, so that a report can say which of them an error comes from.
+
+    output: the buffer, [rows down, rows across, D]. tile: keys looked at together. weighed: the chosen rows in groups
+    that share their values, the groups in the order in which rows first names them, each made when it is asked for.
+    down: the axis of the output, 0 or 1, that a map of the keys shows. paged: a tile is a page, and axis 0 sequences.
+    """
+
+    output: str
+    tile: int
+    weighed: Callable[[Case, Arrays, NDArray[np.int64]], Iterator[Weighed]]
+    down: Literal[0, 1]
+    paged: bool = False
+
+
+@dataclass(frozen=True)
 class Problem:
     id: str
     title: str
@@ -253,6 +283,7 @@ class Problem:
     default_launch: str
     requirements: tuple[Requirement, ...] = ()
     timed: Timed | None = None
+    keys: KeyAxis | None = None
     workspace_limit_bytes: int = 64 << 20
     folder: Path = Path()
     version: str = ""

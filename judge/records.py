@@ -116,6 +116,36 @@ class FailureCell(Record):
     want: float | str
 
 
+class KeyCell(Record):
+    """Failing rows of one part of the output whose error one tile of keys explains alone."""
+
+    row: int = Field(description="The part, as in the failure map: rows row * row_step and on.")
+    column: int
+    tile: int = Field(description="Keys tile * keys_in_tile and on; the logical page where tiles are pages.")
+    block: int | None = Field(default=None, description="Physical block of the page, from the block table.")
+    key: int | None = Field(default=None, description="The only key to blame, where one alone explains these rows.")
+    rows: int = Field(description="Rows that the tile explains.")
+    looked_at: int = Field(description="Failing rows of this part that were looked at.")
+    share: float = Field(description="Least share of a row's squared error along what the tile can do, 0.9 to 1.")
+    left_out: float = Field(
+        description="Median share of the weight that is missing: 1 left out, 0.5 half of it, -1 counted twice."
+    )
+    index: tuple[int, ...] = Field(description="Of one such row, in the output's leading axes.")
+
+
+class KeyMap(Record):
+    """Which keys the error comes from, over a sample of failing rows without NaN."""
+
+    keys: int = Field(description="The most keys that a row looked at has.")
+    keys_in_tile: int
+    paged: bool = Field(description="True: tiles are pages, and rows of the output sequences.")
+    down: Literal[0, 1] = Field(description="Axis of the output that the map shows beside the keys.")
+    looked_at: int = Field(description="Failing rows looked at.")
+    explained: int = Field(description="Those that one tile, or one key, explains alone.")
+    sentence: str = Field(default="", description="Where one tile explains most of the rows looked at.")
+    cells: tuple[KeyCell, ...] = ()
+
+
 class FailureMap(Record):
     """Where an output is wrong: its first axis down, its second across, further ones inside the cells."""
 
@@ -127,6 +157,9 @@ class FailureMap(Record):
     row_step: int = Field(description="Indices of the axis in one cell.")
     column_step: int
     cells: tuple[FailureCell, ...] = Field(description="Those with something wrong.")
+    keys: KeyMap | None = Field(
+        default=None, description="Only of outputs that weigh values by keys, and where some tile explains a row."
+    )
 
 
 class ErrorSummary(Record):

@@ -3,7 +3,7 @@
 from judge.records import Report
 from judge.reports.style import one_line
 from judge.verdict import Verdict
-from judge.verification.telling import hint_for, told_case
+from judge.verification.telling import hint_for, keys_to_blame, told_case
 
 MAX_ROWS = 50
 _SPECIAL = "\\`*_{}[]<>()#+-.!|~&:@"
@@ -29,6 +29,9 @@ def render_markdown(report: Report) -> str:
         ]
         if lines:
             parts.append("\n".join(lines[:MAX_ROWS]))
+        keys = keys_to_blame(report.cases, told)
+        if keys:
+            parts.append(_plain(keys))
     if report.verdict is not Verdict.ACCEPTED:
         parts.append(f"Hint: {_plain(report.hint or hint_for(told, report.verdict))}")
     if report.cases:

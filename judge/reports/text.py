@@ -13,7 +13,7 @@ from judge.reports.timing import timing_section
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number, show_parameters
-from judge.verification.telling import diagnoses_to_tell, hint_for, told_case
+from judge.verification.telling import diagnoses_to_tell, hint_for, is_explained, keys_to_blame, told_case
 
 MAX_DIAGNOSES = 3
 MAX_COMPILE_MESSAGES = 10
@@ -133,6 +133,7 @@ def _case_section(report: Report, told: CaseReport | None, style: Style, source:
     if told.schedule:
         rows.append(("Order", f"blocks and warps {describe_schedule(told.schedule)}"))
     error = told.error
+    keys = keys_to_blame(report.cases, told)
     if error is not None and error.mismatches:
         rows.append(("Wrong", f"{error.mismatches} of {_count(error.total, 'element')} ({_share(error)})"))
         if error.pattern:
@@ -141,6 +142,9 @@ def _case_section(report: Report, told: CaseReport | None, style: Style, source:
             where = f"{error.first.output}[{', '.join(map(str, error.first.index))}]"
             values = f"got {show_number(error.first.got)}, want {show_number(error.first.want)}"
             rows.append(("First", f"{where}: {values}"))
+        # A known mistake says more than the keys it shows at, so it comes before them.
+        if keys and not is_explained(told):
+            rows.append(("Keys", keys))
     elif told.message and told.message not in report.message and told.column is None:
         rows.append(("What", told.message))
     if told.verdict is Verdict.LAUNCH_ERROR and told.line is None:
@@ -155,6 +159,8 @@ def _case_section(report: Report, told: CaseReport | None, style: Style, source:
     text += ["", *(_diagnosis(d, style) for d in ordered[:MAX_DIAGNOSES])] if ordered else [""]
     if len(ordered) > MAX_DIAGNOSES:
         text.append(f"  and {_count(len(ordered) - MAX_DIAGNOSES, 'more diagnosis', 'more diagnoses')}\n")
+    if keys and is_explained(told):
+        text.append(style.wrap(f"Keys  {inert(keys)}", hang=6) + "\n")
     return "\n".join(text)
 
 

@@ -33,7 +33,7 @@ def map_failures(
     if wrong.ndim == 1:
         got, want, wrong, names = got[None], want[None], wrong[None], ["", *names]
     rows, columns = wrong.shape[:2]
-    row_step, column_step = _step(rows, MAX_ROWS), _step(columns, MAX_COLUMNS)
+    row_step, column_step = step_of(rows, MAX_ROWS), step_of(columns, MAX_COLUMNS)
     flat = len(axes) == 1
     cells = []
     for row in range(math.ceil(rows / row_step)):
@@ -71,8 +71,13 @@ def map_failures(
 def only_telling_maps(cases: Sequence[CaseReport], told: CaseReport) -> list[CaseReport]:
     """The cases with two maps at most, since forty would be most of a report: of the explained case, which is small,
     and of the one with the most parts, where a pattern shows."""
-    widest = max(cases, key=_parts)
+    widest = widest_map(cases)
     return [case if case is told or case is widest else _without_map(case) for case in cases]
+
+
+def widest_map(cases: Sequence[CaseReport]) -> CaseReport:
+    """The case whose map has the most parts, the first of several."""
+    return max(cases, key=_parts)
 
 
 def _parts(case: CaseReport) -> int:
@@ -86,7 +91,7 @@ def _without_map(case: CaseReport) -> CaseReport:
     return case.model_copy(update={"error": case.error.model_copy(update={"map": None})})
 
 
-def _step(size: int, most: int) -> int:
+def step_of(size: int, most: int) -> int:
     """The smallest power of two that cuts so many indices into at most so many parts."""
     return 1 << max(0, math.ceil(math.log2(size / most)))
 

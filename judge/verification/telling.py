@@ -40,6 +40,16 @@ def is_explained(case: CaseReport) -> bool:
     return any(diagnosis.kind is DiagnosisKind.MUTANT_MATCH for diagnosis in case.diagnoses)
 
 
+def keys_to_blame(cases: Sequence[CaseReport], told: CaseReport | None) -> str:
+    """The sentence on the keys that an error comes from: of the explained case, else of the first that has one."""
+    ordered = sorted(cases, key=lambda case: case is not told)
+    for case in ordered if told is not None else ():
+        keys = case.error.map.keys if case.error and case.error.map else None
+        if keys is not None and keys.sentence:
+            return keys.sentence if case is told else f"Case {case.name}: {keys.sentence}"
+    return ""
+
+
 def _difficulty(case: CaseReport) -> tuple[bool, int]:
     sizes = (value for value in case.parameters.values() if isinstance(value, int) and not isinstance(value, bool))
     return (not is_explained(case), math.prod(sizes))

@@ -42,11 +42,11 @@ def draw_map(found: FailureMap, number: int = 0) -> DrawnMap:
     parts: list[str] = [
         svg.tag("rect", x=LEFT, y=TOP, width=columns * CELL, height=rows * CELL, class_="map-right"),
         svg.text(LEFT - 6, 14, found.row_axis, anchor="end"),
-        svg.text(LEFT, 14, _axis(found.column_axis, found.columns, found.column_step)),
+        svg.text(LEFT, 14, axis_words(found.column_axis, found.columns, found.column_step)),
     ]
     every = max(1, rows // 8)
     parts += [
-        svg.text(LEFT - 6, TOP + row * CELL + 14, _range(row, found.row_step, found.rows), anchor="end")
+        svg.text(LEFT - 6, TOP + row * CELL + 14, indices(row, found.row_step, found.rows), anchor="end")
         for row in range(0, rows, every)
         if found.row_axis
     ]
@@ -108,20 +108,22 @@ def _row(found: FailureMap, cell: FailureCell, number: int) -> MapRow:
 
 def place(found: FailureMap, cell: FailureCell) -> str:
     """A cell in words: "BH 0, N 32 to 63"."""
-    across = f"{found.column_axis} {_range(cell.column, found.column_step, found.columns)}"
+    across = f"{found.column_axis} {indices(cell.column, found.column_step, found.columns)}"
     if not found.row_axis:
         return across
-    return f"{found.row_axis} {_range(cell.row, found.row_step, found.rows)}, {across}"
+    return f"{found.row_axis} {indices(cell.row, found.row_step, found.rows)}, {across}"
 
 
 def element(found: FailureMap, cell: FailureCell) -> str:
     return f"{found.output}[{', '.join(map(str, cell.index))}]"
 
 
-def _range(number: int, step: int, size: int) -> str:
+def indices(number: int, step: int, size: int) -> str:
+    """Those of a part in words: "32 to 63"."""
     first, last = number * step, min((number + 1) * step, size) - 1
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _axis(name: str, size: int, step: int) -> str:
+def axis_words(name: str, size: int, step: int) -> str:
+    """What stands over an axis: "N 0 to 999, 32 in a cell"."""
     return f"{name} 0 to {size - 1}" + (f", {step} in a cell" if step > 1 else "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from judge.records import CaseReport, Diagnosis, Report
 from judge.reports.style import inert
 from judge.verdict import Verdict
-from judge.verification.telling import diagnoses_to_tell, hint_for, told_case
+from judge.verification.telling import diagnoses_to_tell, hint_for, is_explained, keys_to_blame, told_case
 
 AROUND = 5
 """Source lines shown before and after one with a note, where the source is too long to be shown whole."""
@@ -75,6 +75,12 @@ class Result:
     def sentence(self) -> str:
         """What the verdict means, in general; the particulars follow it."""
         return self.report.verdict.text.sentence
+
+    @property
+    def keys(self) -> str:
+        """Which keys are to blame; empty where a known mistake was found, which says more."""
+        found = self.told is None or is_explained(self.told)
+        return "" if found else keys_to_blame(self.report.cases, self.told)
 
     @property
     def timed(self) -> Sequence[CaseReport]:

@@ -21,6 +21,7 @@ from judge.web import tables
 from judge.web.blocktable import DrawnTable, draw_block_table
 from judge.web.bundle import make_bundle
 from judge.web.failuremap import DrawnMap, draw_map
+from judge.web.keymap import DrawnKeys, draw_keys
 from judge.web.ptx import kept_ptx
 from judge.web.rendering import go_to, render
 from judge.web.results import Result, make_result
@@ -112,11 +113,11 @@ def _block_table(service: Service, found: Result) -> DrawnTable | None:
     return draw_block_table(problem, found.told, found.report.seed)
 
 
-def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap]]:
-    """The maps of the report, that of the explained case first."""
+def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap, DrawnKeys | None]]:
+    """The maps of the report with those of the keys, that of the explained case first."""
     ordered = sorted(found.report.cases, key=lambda case: case is not found.told)
     mapped = [(case, case.error.map) for case in ordered if case.error and case.error.map]
-    return [(case, draw_map(one, place)) for place, (case, one) in enumerate(mapped)]
+    return [(case, draw_map(one, place), draw_keys(one, place)) for place, (case, one) in enumerate(mapped)]
 
 
 def _look(service: Service, caller: Caller, submission_id: str) -> Shown:
@@ -220,6 +221,7 @@ def replay(request: Request, caller: Viewer, submission_id: str) -> Response:
 _TABLES = {
     "cases": tables.cases_csv,
     "counters": tables.counters_csv,
+    "keys": tables.keys_csv,
     "map": tables.map_csv,
     "times": tables.times_csv,
 }
@@ -236,7 +238,7 @@ def block_table(request: Request, caller: Viewer, submission_id: str) -> Respons
 
 @router.get("/{submission_id}/{name}.csv")
 def table(request: Request, caller: Viewer, submission_id: str, name: str) -> Response:
-    """A table of the page as CSV: cases, counters, map or times."""
+    """A table of the page as CSV: cases, counters, keys, map or times."""
     if name not in _TABLES:
         raise Refusal("not_found", f"Tables are: {', '.join(_TABLES)}.")
     _, report = _stored(request, caller, submission_id)

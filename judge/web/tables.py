@@ -8,6 +8,7 @@ from judge.records import Report
 from judge.reports.style import one_line
 from judge.web.blocktable import DrawnTable
 from judge.web.failuremap import element, place
+from judge.web.keymap import blamed, part
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
@@ -56,6 +57,29 @@ def map_csv(report: Report) -> str:
         for c in case.error.map.cells
     ]
     return _csv(("case", "where", "wrong", "elements", "worst", "got", "want"), rows)
+
+
+def keys_csv(report: Report) -> str:
+    """The keys behind the errors; only the head where none are to blame."""
+    head = ("case", "where", "keys", "tile", "block", "key", "rows", "looked_at", "left_out", "share")
+    rows = [
+        (
+            case.name,
+            part(mapped, cell),
+            blamed(mapped.keys, cell),
+            cell.tile,
+            cell.block,
+            cell.key,
+            cell.rows,
+            cell.looked_at,
+            cell.left_out,
+            cell.share,
+        )
+        for case in report.cases
+        if case.error and (mapped := case.error.map) and mapped.keys
+        for cell in mapped.keys.cells
+    ]
+    return _csv(head, rows)
 
 
 def block_table_csv(drawn: DrawnTable | None) -> str:

@@ -1,11 +1,25 @@
 """Dense attention: Q, K, V [BH, N, D] to O [BH, N, D], float32, full or causal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Mutant, Parameter, Requirement, Role, Taker, Tiers, Timed
+from judge.problem import (
+    Array,
+    Arrays,
+    Buffer,
+    Case,
+    KeyAxis,
+    Mutant,
+    Parameter,
+    Requirement,
+    Role,
+    Taker,
+    Tiers,
+    Timed,
+    Weighed,
+)
 from problems._families.logits import crumb_values, design, group_values
 from reference.attention import attend, attention, causal_pairs
 from reference.mistakes import (
@@ -18,6 +32,7 @@ from reference.mistakes import (
     tiles_added,
     uniform,
 )
+from reference.softmax import softmax
 
 TILE = 32
 """Keys a tile in the yardstick and in the mutants that tile."""
@@ -99,6 +114,24 @@ def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict
             scores[np.arange(n) > queries[chosen][:, None]] = -np.inf
         out[chosen] = attend(scores, v)[0]
     return {"O": out}
+
+
+def attended(case: Case, inputs: Arrays, rows: Array) -> Iterator[Weighed]:
+    """Weights and values of rows of O, row = head * N + query, head by head."""
+    n = int(case.parameters["N"])
+    scale, causal = float(case.parameters["scale"]), bool(case.parameters["causal"])
+    heads, queries = np.divmod(rows, n)
+    for head in dict.fromkeys(heads.tolist()):
+        chosen = np.flatnonzero(heads == head)
+        q, k, v = (np.asarray(inputs[name][head], np.float64) for name in ("Q", "K", "V"))
+        scores = (q[queries[chosen]] * scale) @ k.T
+        if causal:
+            scores[np.arange(n) > queries[chosen][:, None]] = -np.inf
+        yield Weighed(rows[chosen], softmax(scores), v)
+
+
+KEYS = KeyAxis("O", TILE, attended, down=1)
+"""The keys behind an error of O; the same tile is drawn for all heads together."""
 
 
 def timed(tiers: Tiers | None = None) -> Timed:

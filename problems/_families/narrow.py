@@ -5,14 +5,14 @@ reference, yardstick, mutants - gets the stored numbers as float32 again, exactl
 are poison in 16 bits too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from judge.bfloat16 import from_bfloat16, to_bfloat16
-from judge.problem import Array, Arrays, Buffer, Case, Mutant, Taker, Timed
+from judge.problem import Array, Arrays, Buffer, Case, KeyAxis, Mutant, Taker, Timed, Weighed
 from problems._families.logits import DESIGNS
 
 _Result = TypeVar("_Result")
@@ -74,6 +74,15 @@ def timed_over_wide(timed: Timed) -> Timed:
         return timed.reference_rows(case, {name: _WideTaker(taker) for name, taker in inputs.items()}, chosen)
 
     return replace(timed, reference_rows=rows)
+
+
+def keys_over_wide(keys: KeyAxis) -> KeyAxis:
+    """How a family's output comes from keys, for inputs in 16 bits."""
+
+    def attended(case: Case, inputs: Arrays, rows: Array) -> Iterator[Weighed]:
+        return keys.weighed(case, {name: wide(array) for name, array in inputs.items()}, rows)
+
+    return replace(keys, weighed=attended)
 
 
 def generator_in(

@@ -1,14 +1,29 @@
 """Decode attention over a paged KV cache with grouped query heads, float32."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from judge.problem import Array, Arrays, Buffer, Case, Parameter, Requirement, Role, Scalar, Taker, Tiers, Timed
+from judge.problem import (
+    Array,
+    Arrays,
+    Buffer,
+    Case,
+    KeyAxis,
+    Parameter,
+    Requirement,
+    Role,
+    Scalar,
+    Taker,
+    Tiers,
+    Timed,
+    Weighed,
+)
 from problems._families.logits import crumb_values, design, group_values
 from reference.attention import attend
 from reference.paged import gather, paged_decode
+from reference.softmax import softmax
 
 PAGE = 16
 """Tokens a page in every case, and the tile of the mutants that tile."""
@@ -183,6 +198,26 @@ def reference_rows(case: Case, inputs: Mapping[str, Taker], rows: Array) -> dict
         q = inputs["q"].take(sequence, heads[chosen]).astype(np.float64) * scale
         out[chosen] = attend(q @ k.T, v)[0]
     return {"out": out}
+
+
+def attended(case: Case, inputs: Arrays, rows: Array) -> Iterator[Weighed]:
+    """Weights and values of rows of out, row = sequence * num_heads + head, by sequence and KV head."""
+    sequences, heads = np.divmod(rows, int(case.parameters["num_heads"]))
+    kv_heads = heads // group(case)
+    for sequence, kv_head in dict.fromkeys(zip(sequences.tolist(), kv_heads.tolist(), strict=True)):
+        context = int(inputs["context_lens"][sequence])
+        if context == 0:
+            continue
+        chosen = np.flatnonzero((sequences == sequence) & (kv_heads == kv_head))
+        table = inputs["block_table"][sequence]
+        page, slot = np.divmod(_slots(table, context), PAGE)
+        k, v = (inputs[name][page, slot, kv_head].astype(np.float64) for name in ("k_cache", "v_cache"))
+        q = inputs["q"][sequence, heads[chosen]].astype(np.float64) * float(case.parameters["scale"])
+        yield Weighed(rows[chosen], softmax(q @ k.T), v, tuple(table[: -(-context // PAGE)].tolist()))
+
+
+KEYS = KeyAxis("out", PAGE, attended, down=0, paged=True)
+"""The pages behind an error of out."""
 
 
 def timed(tiers: Tiers | None = None) -> Timed:

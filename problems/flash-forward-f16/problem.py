@@ -150,6 +150,7 @@ PROBLEM = Problem(
         ),
         arithmetic="f16",
     ),
+    keys=narrow.keys_over_wide(dense.KEYS),
     default_launch="flash_forward_f16<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)",
     requirements=(dense.skip_masked_tiles(),),
 )

@@ -34,6 +34,7 @@ PROBLEM = Problem(
     timed=dense.timed(
         Tiers(0.1, 0.3, 0.6, "of float32 multiply-adds: one query a thread, tiles in shared memory, tiles in registers")
     ),
+    keys=dense.KEYS,
     default_launch=("flash_attn_fwd<D><<<dim3((N + 63) / 64, BH), 64>>>(Q, K, V, O, N, scale, causal)"),
     requirements=(dense.skip_masked_tiles(),),
 )

@@ -141,6 +141,7 @@ PROBLEM = Problem(
     timed=paged.timed(
         Tiers(0.3, 0.6, 0.85, "the cache once: enough blocks for every SM; full loads; loads always in flight")
     ),
+    keys=paged.KEYS,
     default_launch=(
         "long_decode<D><<<dim3(num_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, "
         "context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)"

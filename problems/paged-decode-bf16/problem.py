@@ -123,6 +123,7 @@ PROBLEM = Problem(
             Tiers(0.3, 0.6, 0.9, "the cache once, with idle lanes; with full loads; with loads always in flight")
         )
     ),
+    keys=narrow.keys_over_wide(paged.KEYS),
     default_launch=(
         "paged_decode_bf16<D><<<dim3(num_kv_heads, num_seqs), 128>>>(q, k_cache, v_cache, block_table, "
         "context_lens, out, num_heads, num_kv_heads, max_blocks_per_seq, scale)"

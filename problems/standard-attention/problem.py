@@ -97,6 +97,7 @@ PROBLEM = Problem(
     timed=dense.timed(
         Tiers(0.05, 0.15, 0.3, "of float32 multiply-adds: without tiles, tiles in shared memory, tiles in registers")
     ),
+    keys=dense.KEYS,
     default_launch="standard_attention<D><<<dim3(N, BH), D>>>(Q, K, V, O, N, scale, causal)",
     # Four heads of 4096 tokens: two score matrices of 256 MiB, for those who keep scores and weights apart.
     workspace_limit_bytes=512 << 20,

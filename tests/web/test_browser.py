@@ -16,6 +16,11 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 PROBLEM = "/problems/splitk-merge"
 JUDGED_MS = 60_000
 AVERAGED = (ROOT / "problems/splitk-merge/submissions/wrong_answer/plain_average.cu").read_text()
+PAGE_SKIPPED = (
+    (ROOT / "problems/paged-decode/submissions/accepted/online.cu")
+    .read_text()
+    .replace("t += kWarps) {", "t += kWarps) {\n    if (head == 1 && t / kPage == 1) continue;")
+)
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"),
@@ -83,6 +88,7 @@ def judged(served):
         "accepted": ("splitk-merge", RIGHT),
         "wrong": ("splitk-merge", AVERAGED),
         "table": ("paged-decode", _planted("paged-decode/submissions/undefined_behavior/padding_taken_for_a_page.cu")),
+        "keys": ("paged-decode", PAGE_SKIPPED),
         "broken": ("splitk-merge", RIGHT.replace("float sum", "flaot sum")),
     }
     ids = {}
@@ -134,6 +140,18 @@ def test_the_whole_way_from_a_wrong_kernel_to_an_accepted_one(open_page):
     assert verdict(page) == "accepted"
     page.goto("/")
     assert "solved" in page.locator("li", has_text="Split-K merge").inner_text()
+
+
+@pytest.mark.parametrize("scripted", [True, False])
+def test_a_cell_of_the_map_of_keys_leads_to_its_row(open_page, judged, scripted):
+    page = open_page(judged["keys"], java_script_enabled=scripted)
+    picture = page.get_by_role("region", name=re.compile("Keys behind the error"))
+    wanted = picture.locator("a").first.get_attribute("href")
+    picture.locator("a").first.click()
+    # Chromium opens what holds the target by itself; other browsers leave that to the reader or to our script.
+    page.wait_for_selector(f"{wanted}:target")
+    assert "page 1 (block" in page.locator(wanted).inner_text()
+    assert "left out" in page.locator(wanted).inner_text()
 
 
 def test_a_compile_error_is_marked_at_its_line_in_the_editor(open_page, judged):

@@ -18,6 +18,8 @@ from judge.records import (
     FailureCell,
     FailureMap,
     KernelResources,
+    KeyCell,
+    KeyMap,
     LaunchReport,
     Mismatch,
     SubmissionReport,
@@ -58,8 +60,18 @@ def report_of(text):
         hint=text,
     )
     cell = FailureCell(row=0, column=0, wrong=1, total=1, index=(0,), got="nan", want=0.0)
+    blamed = KeyCell(row=0, column=0, tile=0, rows=1, looked_at=1, share=1.0, left_out=1.0, index=(0, 0))
+    keys = KeyMap(keys=1, keys_in_tile=1, paged=False, down=1, looked_at=1, explained=1, sentence=text, cells=(blamed,))
     mapped = FailureMap(
-        output=text, row_axis=text, column_axis=text, rows=1, columns=1, row_step=1, column_step=1, cells=(cell,)
+        output=text,
+        row_axis=text,
+        column_axis=text,
+        rows=1,
+        columns=1,
+        row_step=1,
+        column_step=1,
+        cells=(cell,),
+        keys=keys,
     )
     first = Mismatch(output="out", index=(0,), got="nan", want=1.0)
     error = ErrorSummary(mismatches=1, total=4, first=first, pattern=text, map=mapped)

@@ -8,9 +8,9 @@ import zipfile
 import pytest
 
 from judge.catalogue import find_problems
-from judge.records import BackendReport, ProblemReference, Report
+from judge.records import BackendReport, Diagnosis, DiagnosisKind, ProblemReference, Report
 from judge.verdict import Verdict
-from tests.unit.reports.samples import compile_error_report, make_report, timed_report, wrong_report
+from tests.unit.reports.samples import compile_error_report, keys_report, make_report, timed_report, wrong_report
 
 SOURCE = "".join(f"// line {n}\n" for n in range(1, 31))
 
@@ -147,13 +147,41 @@ def test_tables_and_reports_are_there_as_files(site):
     base = f"/submissions/{submission}"
     rows = list(csv.DictReader(io.StringIO(site.get(f"{base}/cases.csv").text)))
     assert [(row["case"], row["verdict"]) for row in rows] == [("book", "accepted"), ("tile-plus-1", "wrong_answer")]
-    for name in ("counters", "map", "times"):
+    for name in ("counters", "keys", "map", "times"):
         assert site.get(f"{base}/{name}.csv").headers["content-type"] == "text/csv; charset=utf-8"
     assert Report.model_validate_json(site.get(f"{base}/report.json").text) == wrong_report()
     with zipfile.ZipFile(io.BytesIO(site.get(f"{base}/replay.zip").content)) as bundle:
         assert sorted(bundle.namelist()) == ["README.txt", "mine.cu", "report.json"]
         assert bundle.read("mine.cu").decode() == SOURCE
         assert "--case tile-plus-1 --seed 7" in bundle.read("README.txt").decode()
+
+
+def test_the_keys_behind_an_error_are_shown_as_sentence_picture_table_and_file(site):
+    submission = site.plant(site.submit(SOURCE, problem="flash-forward"), keys_report())
+    text = site.get(f"/submissions/{submission}").text
+    sentence = "In 6 of 8 failing rows looked at the error is what leaving out keys 32 to 63 gives."
+    assert f"<dt>keys</dt><dd>{sentence}</dd>" in text
+    assert 'aria-label="Keys behind the error in tile-plus-1"' in text
+    table = text.partition("Which keys")[2]
+    rows = re.findall(r'<tr id="(keys-0-\d)"><th scope="row">([^<]+)</th><td>([^<]+)</td><td>([^<]+)</td>', table)
+    assert rows[0] == ("keys-0-0", "BH 1, N 64 to 95", "keys 32 to 63", "left out")
+    assert {f'href="#{row[0]}"' for row in rows} == set(re.findall(r'href="#keys-[^"]+"', text))
+    file = list(csv.DictReader(io.StringIO(site.get(f"/submissions/{submission}/keys.csv").text)))
+    assert [(row["where"], row["keys"], row["rows"], row["looked_at"]) for row in file] == [
+        ("BH 1, N 64 to 95", "keys 32 to 63", "4", "4"),
+        ("BH 1, N 96 to 127", "key 40", "1", "3"),
+        ("BH 1, N 96 to 127", "keys 128 to 129", "1", "3"),
+    ]
+
+
+def test_a_known_mistake_stands_before_the_keys(site):
+    known = Diagnosis(kind=DiagnosisKind.MUTANT_MATCH, message="Your output equals a known mistake.")
+    report = keys_report()
+    case = report.cases[0].model_copy(update={"diagnoses": (known,)})
+    submission = site.plant(site.submit(SOURCE), report.model_copy(update={"cases": (case,)}))
+    text = site.get(f"/submissions/{submission}").text
+    assert "<dt>keys</dt>" not in text
+    assert text.index("Your output equals a known mistake") < text.index("leaving out keys 32 to 63 gives")
 
 
 def test_times_are_shown_with_their_interval(site):

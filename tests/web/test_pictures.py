@@ -12,10 +12,11 @@ from judge.verdict import Verdict
 from judge.verification.failuremap import map_failures
 from judge.web.blocktable import draw_block_table
 from judge.web.failuremap import draw_map
+from judge.web.keymap import draw_keys
 from judge.web.markup import has_math, render_markdown
 from judge.web.results import make_result
 from judge.web.roofline import draw_bandwidth, draw_roofline
-from tests.unit.reports.samples import make_case, make_report
+from tests.unit.reports.samples import keys_report, make_case, make_report
 
 RATES = Rates(read_gbs=4000.0, copy_gbs=3500.0, f32_tflops=50.0, f16_tflops=700.0, overhead_us=2.0, samples=9)
 
@@ -177,3 +178,34 @@ def test_a_cell_is_darker_the_larger_its_error_and_darkest_without_a_number():
     drawn = draw_map(map_failures("O", ("BH", "N"), got, want, got != want))
     shown = [cell.get("class") for link in elements(drawn.picture, "a") for cell in link]
     assert shown == ["map-wrong-4", "map-wrong-3", "map-wrong-1", "map-wrong-4"]
+
+
+def test_a_map_of_keys_has_a_cell_where_the_table_says_and_leads_there():
+    drawn = draw_keys(keys_report().cases[0].error.map, 5)
+    assert [(row.where, row.keys, row.rows, row.what, row.share) for row in drawn.rows] == [
+        ("BH 1, N 64 to 95", "keys 32 to 63", "4 of 4", "left out", "99.9%"),
+        ("BH 1, N 96 to 127", "key 40", "1 of 3", "counted twice", "95.0%"),
+        ("BH 1, N 96 to 127", "keys 128 to 129", "1 of 3", "0.75 times their weight", "99.0%"),
+    ]
+    links = elements(drawn.picture, "a")
+    assert [link.get("href") for link in links] == [f"#{row.id}" for row in drawn.rows]
+    cells = [cell for link in links for cell in link]
+    assert [cell.get("class") for cell in cells] == ["map-wrong-4", "map-wrong-2", "map-wrong-2"]
+    assert [float(cell.get("x")) - float(cells[0].get("x")) for cell in cells] == [0, 0, 60]
+    assert [float(cell.get("y")) - float(cells[0].get("y")) for cell in cells] == [0, 20, 20]
+    assert cells[0].find("{*}title").text == "BH 1, N 64 to 95: keys 32 to 63 left out in 4 of 4 rows looked at"
+    assert "key 0 to 129, 32 in a cell" in drawn.picture
+    assert "one of them explains 6 of 7 failing rows" in drawn.picture
+
+
+def test_a_map_of_pages_lays_heads_over_one_another_and_names_blocks():
+    drawn = draw_keys(keys_report(paged=True).cases[0].error.map)
+    assert [row.keys for row in drawn.rows] == ["page 40 (block 7)", "page 40 (block 9)"]
+    cells = [cell for link in elements(drawn.picture, "a") for cell in link]
+    assert [(float(cell.get("x")), float(cell.get("y"))) for cell in cells] == [(475, 27), (475, 47)]
+    assert "page 0 to 62, 2 in a cell" in drawn.picture
+
+
+def test_without_blame_there_is_no_map_of_keys():
+    want = np.zeros((2, 3, 8))
+    assert draw_keys(map_failures("O", ("BH", "N", "D"), want + 1, want, want == 0)) is None

@@ -9,7 +9,11 @@ from judge.records import (
     Diagnosis,
     DiagnosisKind,
     ErrorSummary,
+    FailureCell,
+    FailureMap,
     KernelResources,
+    KeyCell,
+    KeyMap,
     LaunchReport,
     Mismatch,
     ProblemReference,
@@ -91,6 +95,51 @@ def wrong_report() -> Report:
     return make_report(
         Verdict.WRONG_ANSWER, message=f"case {tail.name}: {tail.message}", cases=(make_case(), tail), replay=tail.replay
     )
+
+
+def keys_report(paged: bool = False) -> Report:
+    """A wrong answer whose error comes from one tile of one head, or from one page of two sequences."""
+    sentence = "In 6 of 8 failing rows looked at the error is what leaving out keys 32 to 63 gives."
+    cells = (
+        KeyCell(row=1, column=2, tile=1, rows=4, looked_at=4, share=0.9999, left_out=1.0, index=(1, 64)),
+        KeyCell(row=1, column=3, tile=1, rows=1, looked_at=3, share=0.95, left_out=-1.02, index=(1, 97), key=40),
+        KeyCell(row=1, column=3, tile=4, rows=1, looked_at=3, share=0.99, left_out=0.25, index=(1, 99)),
+    )
+    rows, columns, keys, tile = 2, 130, 130, 32
+    if paged:
+        sentence = "In all 3 failing rows looked at the error is what leaving out page 40 of 2 sequences gives."
+        cells = (
+            KeyCell(row=0, column=1, tile=40, block=7, rows=1, looked_at=1, share=1.0, left_out=1.0, index=(0, 1)),
+            KeyCell(row=1, column=0, tile=40, block=9, rows=2, looked_at=2, share=1.0, left_out=1.0, index=(1, 0)),
+        )
+        rows, columns, keys, tile = 2, 2, 1000, 16
+    found = FailureMap(
+        output="out" if paged else "O",
+        row_axis="num_seqs" if paged else "BH",
+        column_axis="num_heads" if paged else "N",
+        rows=rows,
+        columns=columns,
+        row_step=1,
+        column_step=1 if paged else 32,
+        cells=tuple(
+            FailureCell(row=r, column=c, wrong=1, total=32, index=(r, c, 0), got=1.0, want=0.0)
+            for r, c in sorted({(cell.row, cell.column) for cell in cells})
+        ),
+        keys=KeyMap(
+            keys=keys,
+            keys_in_tile=tile,
+            paged=paged,
+            down=0 if paged else 1,
+            looked_at=sum({(cell.row, cell.column): cell.looked_at for cell in cells}.values()),
+            explained=sum(cell.rows for cell in cells),
+            sentence=sentence,
+            cells=cells,
+        ),
+    )
+    first = Mismatch(output=found.output, index=(1, 0, 0), got=1.0, want=0.0)
+    error = ErrorSummary(mismatches=8, total=4224, first=first, max_abs=1.0, map=found)
+    case = make_case(Verdict.WRONG_ANSWER, name="tile-plus-1", error=error)
+    return make_report(Verdict.WRONG_ANSWER, message="case tile-plus-1: 8 differ", cases=(case,))
 
 
 def compile_error_report() -> Report:
