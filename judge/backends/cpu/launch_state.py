@@ -21,6 +21,7 @@ from judge.backends.cpu.lowering.kernel import LoweredKernel
 from judge.backends.cpu.lowering.layout import (
     EVENT,
     EVENT_CAPACITY,
+    FENCE_ROW,
     Ctx,
 )
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
@@ -82,7 +83,7 @@ class LaunchState:
         return np.ascontiguousarray(ids.reshape(3, self.warps, 32).transpose(1, 0, 2))
 
     def set_schedule(self, schedule: int, ctas: int) -> None:
-        self.cta_fences = np.zeros(ctas if self.talks else 1, dtype=np.uint32)
+        self.cta_fences = np.zeros(FENCE_ROW * (1 + ctas if self.talks else 1), dtype=np.uint32)
         if schedule:
             self.cta_order, self.warp_order = running_order(schedule, ctas, self.warps)
 

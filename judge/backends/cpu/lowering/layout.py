@@ -34,6 +34,9 @@ class CtaShape(IntEnum):
         return CtaShape.LINE if block[1] == 1 and block[2] == 1 else CtaShape.ANY
 
 
+FENCE_ROW = 33
+
+
 class Ctx(IntEnum):
     """Offsets of the fields of a context (64-bit fields unless the name ends in 32)."""
 
@@ -79,7 +82,9 @@ class Ctx(IntEnum):
     TALKS32 = 264
     """The kernel has atomics or volatile accesses: fences order something."""
     CTA_FENCES = 272
-    """Clock of the last fence of each CTA, 32 bits each."""
+    """Rows of FENCE_ROW clocks, 32 bits each: the CTA's last barrier before its last fence for all blocks, and the last
+    fence of each of its warps by then. The first row is staged by fences; the others are what each CTA had staged when
+    it last wrote a flag or did an atomic, by which others may know of it."""
     LOCAL_WORDS = 280
     CTA_ORDER = 288
     """The CTA that runs at each place of the order, 64 bits each; null for the launch's own."""

@@ -230,6 +230,8 @@ def store(lw: Lowering, instruction: Instruction) -> None:
     note_access(lw, pointer, spaces, bits // 8 * count, WRITE)
     if "release" in instruction.modifiers:
         fence(lw, instruction)
+    if lw.strong:
+        publish(lw)
     _store_values(lw, pointer, spaces, values, bits)
     if lw.index in lw.carried.stores:
         carry_unset(lw, pointer, bits)
@@ -352,6 +354,7 @@ def atomic(lw: Lowering, instruction: Instruction) -> None:
     lw.strong = True
     if any(m in ("release", "acq_rel", "sc") for m in instruction.modifiers):
         fence(lw, instruction)
+    publish(lw)
     bits = WIDTHS[type_]
     elem = int_elem(bits)
     values = [b.splat(lw.read(o, elem)) for o in operands[1:3]]
@@ -512,7 +515,14 @@ def prefetch(lw: Lowering, instruction: Instruction) -> None:
 def fence(lw: Lowering, instruction: Instruction) -> None:
     """A CTA's warps run one after another, so only the watch has to know."""
     if lw.watch:
-        lw.b.call("void", "judge_fence", "ptr %ctx", "ptr %st")
+        wide = int("cta" not in instruction.modifiers)
+        lw.b.call("void", "judge_fence", "ptr %ctx", "ptr %st", f"i32 {wide}")
+
+
+def publish(lw: Lowering) -> None:
+    """A flag is written or an atomic done: who sees that may know of what was fenced before it."""
+    if lw.watch:
+        lw.b.call("void", "judge_publish", "ptr %ctx")
 
 
 OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {

@@ -1,6 +1,6 @@
 """Runtime functions that decide whether anything lay between two accesses that orders them: the clock and its ticks."""
 
-from judge.backends.cpu.lowering.layout import MAX_CLOCK, Cell, Ctx, State
+from judge.backends.cpu.lowering.layout import FENCE_ROW, MAX_CLOCK, Cell, Ctx, State
 
 
 def tick() -> str:
@@ -32,7 +32,7 @@ define i32 @judge_warp_limit(ptr %st) {{
   %r = select i1 %later, i32 %f, i32 %s
   ret i32 %r
 }}
-define void @judge_fence(ptr %ctx, ptr %st) {{
+define void @judge_fence(ptr %ctx, ptr %st, i32 %wide) {{
 entry:
   %pt = getelementptr i8, ptr %ctx, i64 {Ctx.TALKS32}
   %t = load i32, ptr %pt
@@ -40,14 +40,56 @@ entry:
   br i1 %talks, label %go, label %out
 go:
   call void @judge_tick_warp(ptr %ctx, ptr %st, i64 {State.FENCE32})
-  %pf = getelementptr i8, ptr %st, i64 {State.FENCE32}
-  %f = load i32, ptr %pf
+  %far = icmp ne i32 %wide, 0
+  br i1 %far, label %publish, label %out
+publish:
+  %row = call ptr @judge_fence_row(ptr %ctx, i64 -1)
+  %plim = getelementptr i8, ptr %ctx, i64 {Ctx.LIMIT}
+  %lim = load i64, ptr %plim
+  %lim32 = trunc i64 %lim to i32
+  store i32 %lim32, ptr %row
+  %pwarps = getelementptr i8, ptr %ctx, i64 {Ctx.WARPS32}
+  %warps32 = load i32, ptr %pwarps
+  %warps = zext i32 %warps32 to i64
+  %pst = getelementptr i8, ptr %ctx, i64 {Ctx.STATES}
+  %states = load ptr, ptr %pst
+  %psb = getelementptr i8, ptr %ctx, i64 {Ctx.STATE_BYTES}
+  %stride = load i64, ptr %psb
+  br label %each
+each:
+  %v = phi i64 [ 0, %publish ], [ %v2, %each ]
+  %voff = mul i64 %v, %stride
+  %vst = getelementptr i8, ptr %states, i64 %voff
+  %pvf = getelementptr i8, ptr %vst, i64 {State.FENCE32}
+  %vf = load i32, ptr %pvf
+  %v2 = add i64 %v, 1
+  %pv = getelementptr i32, ptr %row, i64 %v2
+  store i32 %vf, ptr %pv
+  %more = icmp ult i64 %v2, %warps
+  br i1 %more, label %each, label %out
+out:
+  ret void
+}}
+define ptr @judge_fence_row(ptr %ctx, i64 %cta) {{
   %pa = getelementptr i8, ptr %ctx, i64 {Ctx.CTA_FENCES}
   %all = load ptr, ptr %pa
+  %next = add i64 %cta, 1
+  %at = mul i64 %next, {FENCE_ROW}
+  %row = getelementptr i32, ptr %all, i64 %at
+  ret ptr %row
+}}
+define void @judge_publish(ptr %ctx) {{
+entry:
+  %pt = getelementptr i8, ptr %ctx, i64 {Ctx.TALKS32}
+  %t = load i32, ptr %pt
+  %talks = icmp ne i32 %t, 0
+  br i1 %talks, label %go, label %out
+go:
   %pcta = getelementptr i8, ptr %ctx, i64 {Ctx.CTA}
   %cta = load i64, ptr %pcta
-  %mine = getelementptr i32, ptr %all, i64 %cta
-  store i32 %f, ptr %mine
+  %staged = call ptr @judge_fence_row(ptr %ctx, i64 -1)
+  %row = call ptr @judge_fence_row(ptr %ctx, i64 %cta)
+  call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %staged, i64 {4 * FENCE_ROW}, i1 false)
   br label %out
 out:
   ret void
@@ -96,11 +138,19 @@ place:
 other_cta:
   br i1 %talks, label %published, label %yes
 published:
-  %pa = getelementptr i8, ptr %ctx, i64 {Ctx.CTA_FENCES}
-  %all = load ptr, ptr %pa
   %o64 = zext i32 %other to i64
-  %po = getelementptr i32, ptr %all, i64 %o64
-  %of = load i32, ptr %po
+  %row = call ptr @judge_fence_row(ptr %ctx, i64 %o64)
+  %public = load i32, ptr %row
+  %before_fence = icmp ult i32 %clock32, %public
+  br i1 %before_fence, label %no, label %itself
+itself:
+  %fcell = trunc i64 %cell to i32
+  %fthread = and i32 %fcell, {Cell.THREAD_MASK}
+  %fwarp = lshr i32 %fthread, 5
+  %fplace = add i32 %fwarp, 1
+  %fplace64 = zext i32 %fplace to i64
+  %pof = getelementptr i32, ptr %row, i64 %fplace64
+  %of = load i32, ptr %pof
   %fenced = icmp ugt i32 %of, %clock32
   br i1 %fenced, label %no, label %yes
 near:

@@ -7,7 +7,9 @@ accesses that orders them" is a comparison of numbers:
 
     same CTA, other warp     a CTA barrier since; or a fence of the other warp, in a kernel with atomics
     same warp, other lane    a CTA barrier, a bar.warp.sync or such a fence since
-    other CTA                a fence of that CTA since, in a kernel with atomics
+    other CTA                a fence wider than a CTA since, in a kernel with atomics, and an atomic or a flag's
+                             write of that CTA after it; the fence of that warp, or of another one of its
+                             CTA after a barrier (or a fence) that came since
 
 A fence counts for whatever is done after it, by anyone: who takes an atomic as the sign to go on is
 not followed. Two strong accesses (atomics, volatile, relaxed) never race; a thread's own strong access
