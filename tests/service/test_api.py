@@ -289,6 +289,7 @@ RAW = {
     "no host": (b"GET /livez HTTP/1.0\r\n\r\n", 400, "wrong_host"),
     "another site": (raw_post(2, "Origin: http://evil.example\r\n", b"{}"), 403, "cross_site"),
     "another site's form": (raw_post(2, "Sec-Fetch-Site: cross-site\r\n", b"{}"), 403, "cross_site"),
+    "half an origin": (raw_post(2, "Origin: http://[\r\n", b"{}"), 403, "cross_site"),
     "null origin": (raw_post(2, "Origin: null\r\n", b"{}"), 403, "cross_site"),
 }  # fmt: skip
 
@@ -442,6 +443,24 @@ def test_an_odd_last_event_id_changes_nothing_for_the_server(open_api, store, gi
     play_worker(store, submission)
     answer = open_api.client.get(f"{API}/submissions/{submission}/events", headers={"Last-Event-ID": given.encode()})
     assert answer.status_code in {200, 204} or refused(answer, "invalid")
+
+
+@pytest.mark.parametrize("base", [API, ""])
+@pytest.mark.parametrize("given", ["2147483648", "9223372036854775808", "9" * 20])
+def test_a_last_event_id_that_no_event_can_have_is_ignored(open_api, base, given):
+    submission = submit(open_api.client)
+    path = f"{base}/submissions/{submission}/events"
+    with open_api.client.stream("GET", path, headers={"Last-Event-ID": given}) as stream:
+        assert stream.status_code == 200
+        assert next(line for line in stream.iter_lines() if line.startswith("id:")) == "id: 1"
+    open_api.client.post(f"{API}/submissions/{submission}/cancel")
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "[x]:1", "a/b", "a b", "u@localhost", "\xbc"])
+def test_a_host_that_is_none_is_refused_where_any_name_will_do(strict_api, host):
+    head, _, told = strict_api.raw(raw_post(2, sent=b"{}", path="/login", host=host)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 "), head
+    assert json.loads(told)["code"] == "bad_request"
 
 
 def test_cancel_and_rejudge_answer_with_the_submission(open_api, store):
