@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from judge.api.errors import Refusal
 from judge.api.service import Service, service_of
-from judge.store.accounts import Caller, caller_of, note_use
+from judge.store.accounts import Caller, caller_of, note_use, still_good
 
 _bearer = HTTPBearer(auto_error=False, description="A token of `judge token create`. None is asked for on loopback.")
 _REALM = 'Bearer realm="kernel-judge"'
@@ -27,13 +27,24 @@ def _caller(service: Service, request: Request) -> Caller:
         with service.database.read() as session:
             found = caller_of(session, token.strip())
     if found is None:
-        told = "Make another with `judge token create`."
-        raise Refusal("bad_token", told, headers={"WWW-Authenticate": f'{_REALM}, error="invalid_token"'})
+        raise _bad_token()
     caller, stale = found
     if stale:
         with service.database.write() as session:
             note_use(session, token.strip())
     return caller
+
+
+def _bad_token() -> Refusal:
+    told = "Make another with `judge token create`."
+    return Refusal("bad_token", told, headers={"WWW-Authenticate": f'{_REALM}, error="invalid_token"'})
+
+
+def confirm(service: Service, caller: Caller) -> None:
+    """For answers that took a while. Raises Refusal when the caller's token ended meanwhile."""
+    with service.database.read() as session:
+        if not still_good(session, caller):
+            raise _bad_token()
 
 
 def _local_caller(service: Service, _request: Request) -> Caller:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from judge.api.auth import Reader, Submitter
+from judge.api.auth import Reader, Submitter, confirm
 from judge.api.errors import Refusal
 from judge.api.models import (
     AttemptAnswer,
@@ -31,7 +31,7 @@ from judge.reports.junit import render_junit
 from judge.reports.markdown import render_markdown
 from judge.reports.sarif import render_sarif
 from judge.store import queue, submissions
-from judge.store.accounts import Caller
+from judge.store.accounts import Caller, still_good
 from judge.store.models import Submission
 from judge.store.submissions import KeyReused, QueueFull
 from judge.verdict import Verdict
@@ -178,6 +178,7 @@ async def read(
     await run_in_threadpool(visible, service, caller, submission_id)
     if wait:
         await wait_until_over(request, service, submission_id, min(wait, service.settings.wait_limit_s))
+        await run_in_threadpool(confirm, service, caller)
     found = await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
     if isinstance(found, Response):
         return found  # type: ignore[return-value]
@@ -239,7 +240,17 @@ async def events(
     if found.state in OVER and start >= found.events:
         return Response(status_code=204)
     service.streams.check(caller.user_id)
-    return EventStream(service, caller.user_id, submission_id, start)
+    return EventStream(
+        service, caller.user_id, submission_id, start, lambda session: _may_watch(session, caller, found)
+    )
+
+
+def _may_watch(session: Session, caller: Caller, watched: Submission) -> bool:
+    try:
+        _find(session, caller, watched.id)
+    except Refusal:
+        return False
+    return still_good(session, caller)
 
 
 def _event_number(text: str | None) -> int | None:

@@ -24,11 +24,12 @@ _USED_STEP_S = 60.0
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. scopes: what the token allows; admin allows everything."""
+    """Who asks. scopes: what the token allows; admin allows everything. token_id: None for who needs no token."""
 
     user_id: str
     name: str
     scopes: frozenset[str]
+    token_id: str | None = None
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
@@ -105,10 +106,22 @@ def caller_of(session: Session, text: str) -> tuple[Caller, bool] | None:
         return None
     token, name = row
     now = time.time()
-    if token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now):
+    if not _good(token, now):
         return None
     stale = token.used_at is None or now - token.used_at > _USED_STEP_S
-    return Caller(token.user_id, name, frozenset(token.scopes)), stale
+    return Caller(token.user_id, name, frozenset(token.scopes), token.id), stale
+
+
+def still_good(session: Session, caller: Caller) -> bool:
+    """Whether the token that this caller came with has not ended since."""
+    if caller.token_id is None:
+        return True
+    token = session.get(Token, caller.token_id, populate_existing=True)
+    return token is not None and _good(token, time.time())
+
+
+def _good(token: Token, now: float) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 
 def note_use(session: Session, text: str) -> None:

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from judge.api.errors import ERRORS
 from judge.catalogue import find_problems
-from judge.store import accounts, devices, queue
+from judge.store import accounts, devices, queue, submissions
 from judge.store.database import Database
 from tests.service.conftest import free_port
 from tests.service.running import RIGHT, WRONG, body, start_api, submit, until
@@ -599,6 +599,49 @@ def test_one_who_floods_is_stopped_and_others_are_not(strict_api, store):
     refused(answers[-1], "rate_limited")
     assert int(answers[-1].headers["retry-after"]) >= 1
     assert strict_api.client.post(f"{API}/submissions", json=body(), headers=other).status_code == 202
+
+
+def end_token(store, submission):
+    with store.write() as session:
+        [one] = [t for t, name in accounts.list_tokens(session) if name == "eve" and t.revoked_at is None]
+        accounts.revoke_token(session, one.id)
+
+
+def make_private(store, submission):
+    with store.write() as session:
+        submissions.set_visibility(session, queue_submission(session, submission)[0], "private")
+
+
+@pytest.fixture
+def shared(strict_api, store):
+    """Id of an unlisted submission, and the headers of one who may see it."""
+    owner, watcher = bearer(token(store, f"own{time.monotonic_ns()}")), bearer(token(store, "eve"))
+    made = strict_api.client.post(f"{API}/submissions", json=body(visibility="unlisted"), headers=owner)
+    yield made.json()["id"], watcher
+    with store.write() as session:
+        for one, name in accounts.list_tokens(session):
+            if name == "eve":
+                accounts.revoke_token(session, one.id)
+
+
+@pytest.mark.parametrize("taken", [end_token, make_private])
+def test_a_stream_ends_when_its_watcher_may_not_watch_any_longer(strict_api, store, shared, taken):
+    submission, watcher = shared
+    with strict_api.client.stream("GET", f"{API}/submissions/{submission}/events", headers=watcher) as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("event: ")) == "event: queued"
+        taken(store, submission)
+        time.sleep(1.1)
+        play_worker(store, submission, None, [("note", {"message": "secret"}, 1.0)])
+        assert [line for line in lines if line.startswith("event: ")] == []
+
+
+def test_a_long_poll_tells_nothing_once_its_token_has_ended(strict_api, store, shared):
+    submission, watcher = shared
+    threading.Timer(0.5, end_token, (store, submission)).start()
+    threading.Timer(1.0, play_worker, (store, submission)).start()
+    answer = strict_api.client.get(f"{API}/submissions/{submission}?wait=30", headers=watcher)
+    refused(answer, "bad_token")
 
 
 def test_streams_are_counted_and_given_back(strict_api, store):
