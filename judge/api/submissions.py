@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from judge.api.auth import Reader, Submitter, confirm
+from judge.api.auth import AskedFirst, Reader, Submitter, confirm
 from judge.api.errors import Refusal
 from judge.api.models import (
     AttemptAnswer,
@@ -36,7 +36,7 @@ from judge.store.models import Submission
 from judge.store.submissions import KeyReused, QueueFull
 from judge.verdict import Verdict
 
-router = APIRouter(prefix="/submissions", tags=["submissions"])
+router = APIRouter(prefix="/submissions", tags=["submissions"], route_class=AskedFirst)
 
 MAX_WAIT_S = 60
 _KEY = r"^[\x21-\x7e]{1,255}$"

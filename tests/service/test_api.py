@@ -601,6 +601,31 @@ def test_one_who_floods_is_stopped_and_others_are_not(strict_api, store):
     assert strict_api.client.post(f"{API}/submissions", json=body(), headers=other).status_code == 202
 
 
+@pytest.mark.parametrize("sent", [b"{bad", b"{}", b"[" * 5000])
+def test_a_body_is_not_looked_at_before_the_token(strict_api, store, sent):
+    post = {"content": sent, "headers": {"Content-Type": "application/json"}}
+    refused(strict_api.client.post(f"{API}/submissions", **post), "no_token")
+    post["headers"] |= bearer(token(store, f"rob{time.monotonic_ns()}", "read"))
+    refused(strict_api.client.post(f"{API}/submissions", **post), "missing_scope")
+
+
+def test_a_body_that_cannot_be_read_counts_as_one_request(strict_api, store):
+    headers = bearer(token(store, "bob")) | {"Content-Type": "application/json"}
+    answers = [strict_api.client.post(f"{API}/submissions", content=b"{bad", headers=headers) for _ in range(6)]
+    assert [answer.json()["code"] for answer in answers] == ["bad_request"] * 5 + ["rate_limited"]
+
+
+def test_every_route_with_a_body_asks_who_it_is_first():
+    from judge.api import catalogue
+    from judge.api.auth import AskedFirst
+    from judge.api.submissions import router
+
+    routes = [*router.routes, *catalogue.router.routes]
+    with_body = [route for route in routes if route.body_field is not None]
+    assert with_body
+    assert all(isinstance(route, AskedFirst) for route in with_body)
+
+
 def end_token(store, submission):
     with store.write() as session:
         [one] = [t for t, name in accounts.list_tokens(session) if name == "eve" and t.revoked_at is None]
