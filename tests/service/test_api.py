@@ -140,6 +140,19 @@ def test_a_body_that_says_nothing_right_is_refused(open_api, name):
     refused(answer, code)
 
 
+@pytest.mark.parametrize("count", [65, 85_000])
+def test_many_members_are_refused_with_one_error(open_api, count):
+    answer = open_api.client.post(f"{API}/submissions", json={str(number): 0 for number in range(count)})
+    [only] = refused(answer, "invalid")["errors"]
+    assert only["detail"] == f"{count} members, at most 64"
+
+
+def test_a_member_with_a_long_name_is_not_sent_back_whole(open_api):
+    answer = open_api.client.post(f"{API}/submissions", json=body(**{"x" * 500_000: 1}))
+    refused(answer, "invalid")
+    assert len(answer.content) < 4000
+
+
 BAD_FIELDS = {
     "NUL in source": ({"source": "ab\0c"}, "invalid", "/source"),
     "NUL in name": ({"name": "a\0.cu"}, "invalid", "/name"),
