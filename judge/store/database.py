@@ -4,10 +4,13 @@ SQLite runs in WAL mode with synchronous=FULL: what was committed survives a pow
 writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -37,6 +40,7 @@ class StoreFull(StoreUnavailable):
 class Database:
     """url: as SQLAlchemy's, `sqlite:///judge.db` or `postgresql://user@host/name`.
 
+    file: of SQLite, where it really lies, so that all names of it by links give the same path; None on PostgreSQL.
     after_write: called after each commit of a transaction that may have written.
 
     Raises UsageError for a URL that names neither.
@@ -45,6 +49,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.file = _file_of(self.url) if self.sqlite else None
         # SQLite lets writers that wait sleep ever longer; threads of one process take turns instead.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.after_write: Callable[[], None] | None = None
@@ -89,6 +94,13 @@ def _checked(text: str) -> URL:
     if name in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
     raise UsageError(f"The judge keeps its state in SQLite or PostgreSQL, not in {name}. {advice}")
+
+
+def _file_of(url: URL) -> Path:
+    name = url.database or ""
+    if "uri" in url.query and name.startswith("file:"):
+        name = unquote(urlsplit(name).path)
+    return Path(os.path.realpath(name))
 
 
 def _engine(url: URL, sqlite: bool) -> Engine:

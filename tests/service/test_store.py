@@ -9,6 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import event, select, text
 
+from judge.dispatch.house import only_one
 from judge.errors import MachineError, UsageError
 from judge.records import (
     BackendReport,
@@ -114,6 +115,33 @@ def test_sqlite_is_durable_and_lets_readers_go_on(tmp_path):
 def test_a_url_that_is_no_lasting_database_is_refused(url):
     with pytest.raises(UsageError, match="sqlite:///FILE or postgresql"):
         Database(url)
+
+
+def test_one_file_is_served_once_whatever_it_is_called(tmp_path, monkeypatch):
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "folder").symlink_to(real)
+    (tmp_path / "link.db").symlink_to(real / "judge.db")
+    monkeypatch.chdir(real)
+    with only_one(Database(f"sqlite:///{real}/judge.db")):
+        for name in ("judge.db", f"{tmp_path}/folder/judge.db", f"{tmp_path}/link.db", "../real/judge.db"):
+            with pytest.raises(UsageError, match="already serves"):
+                only_one(Database(f"sqlite:///{name}"))
+        with pytest.raises(UsageError, match="already serves"):
+            only_one(Database(f"sqlite:///file:{real}/judge.db?uri=true"))
+    only_one(Database(f"sqlite:///{tmp_path}/link.db")).close()
+
+
+def test_a_file_with_two_names_is_not_served(tmp_path):
+    first, second = tmp_path / "judge.db", tmp_path / "other.db"
+    first.touch()
+    only_one(Database(f"sqlite:///{first}")).close()
+    second.hardlink_to(first)
+    for path in (first, second):
+        with pytest.raises(UsageError, match="2 names by hard links"):
+            only_one(Database(f"sqlite:///{path}"))
+    first.unlink()
+    only_one(Database(f"sqlite:///{second}")).close()
 
 
 def test_a_password_is_never_shown():
