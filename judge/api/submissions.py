@@ -195,13 +195,14 @@ def _read(
 ) -> Response | tuple[SubmissionAnswer, str]:
     with service.database.read() as session:
         found, name = _find(session, caller, submission_id)
-        place = submissions.position(session, found)
-        # Every change is an event, but for the place in the queue, which others change.
-        tag = f'"{found.events}-{place or 0}"'
+        answer = present(session, found, name)
+        # Of all that is told: its author changes who may see it, and others its place, without an event. A report is
+        # known by its event.
+        tag = f'"{hashlib.sha256(answer.model_dump_json().encode()).hexdigest()[:32]}"'
         if if_none_match is not None and tag in if_none_match:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         text = submissions.report_of(session, found)
-        return present(session, found, name, report=None if text is None else as_report(text)), tag
+        return answer.model_copy(update={"report": None if text is None else as_report(text)}), tag
 
 
 def visible(service: Service, caller: Caller, submission_id: str) -> tuple[Submission, str]:

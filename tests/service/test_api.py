@@ -405,6 +405,33 @@ def test_a_finished_submission_is_not_sent_twice(open_api, store):
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
 
 
+def test_a_tag_changes_with_who_may_see_it_and_with_what_it_waits_for(open_api, store):
+    submission = submit(open_api.client)
+    path = f"{API}/submissions/{submission}"
+
+    def answer_to(tag):
+        return open_api.client.get(path, headers={"If-None-Match": tag})
+
+    waiting = open_api.client.get(path).headers["etag"]
+    assert answer_to(waiting).status_code == 304
+    with store.write() as session:
+        devices.announce(session, devices.Lane("box/cpu9", ("cpu",), "cpu", "a CPU", "", "isolated"))
+    served = answer_to(waiting)
+    assert (served.status_code, served.json()["waiting_for"]) == (200, None)
+    with store.write() as session:
+        devices.seen(session, "box/cpu9", "gone")
+    unserved = answer_to(served.headers["etag"])
+    assert unserved.json()["waiting_for"]
+    with store.write() as session:
+        submissions.set_visibility(session, queue_submission(session, submission)[0], "public")
+    shared = answer_to(unserved.headers["etag"])
+    assert (shared.status_code, shared.json()["visibility"]) == (200, "public")
+    play_worker(store, submission)
+    over = answer_to(shared.headers["etag"])
+    assert over.json()["report"]["verdict"]
+    assert answer_to(over.headers["etag"]).status_code == 304
+
+
 def test_reports_are_had_in_four_formats(open_api, store):
     submission = submit(open_api.client)
     refused(open_api.client.get(f"{API}/submissions/{submission}/report.json"), "no_report")
