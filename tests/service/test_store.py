@@ -449,6 +449,40 @@ def test_tokens_are_stored_as_digests_and_end_when_they_should(database):
         assert [name for _, name in accounts.list_tokens(session)] == ["ada", "ada"]
 
 
+def test_a_token_ends_with_the_one_it_was_made_with(database):
+    def made(maker=None, lifetime_s=1000.0):
+        with database.write() as session:
+            text, token = accounts.create_token(session, "ada", ["read"], lifetime_s, maker=maker)
+            return text, token.id, token.expires_at
+
+    def caller(text):
+        with database.read() as session:
+            found = accounts.caller_of(session, text)
+        return None if found is None else found[0]
+
+    first, first_id, first_ends = made(lifetime_s=100.0)
+    second, second_id, second_ends = made(caller(first))
+    third, _, third_ends = made(caller(second), None)
+    brief = made(caller(first), 10.0)
+    assert second_ends == third_ends == first_ends
+    assert brief[2] < first_ends
+    apart = made()[0]
+    unlimited = made(lifetime_s=None)
+    assert unlimited[2] is None
+    assert made(caller(unlimited[0]))[2] is not None
+    maker = caller(second)
+    with database.write() as session:
+        accounts.revoke_token(session, second_id)
+    assert [caller(text) is None for text in (first, second, third, brief[0], apart)] == [
+        False, True, True, False, False
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="has ended"):
+        made(maker)
+    with database.write() as session:
+        accounts.revoke_token(session, first_id)
+    assert [caller(text) is None for text in (first, brief[0], apart)] == [True, True, False]
+
+
 @pytest.mark.parametrize("name", ["", " ", "a" * 65, "a\0b", "../x", "-x", "é"])
 def test_a_name_that_is_none_is_refused(database, name):
     with pytest.raises(UsageError), database.write() as session:
