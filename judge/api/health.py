@@ -41,6 +41,7 @@ def readyz(response: Response, service: Annotated[Service, Depends(service_of)])
     parts = {"database": "ok", "migrations": "ok", "disk": _disk(service), "problems": "ok"}
     judging = "no device is ready; submissions wait"
     try:
+        service.database.check_file()
         if not at_head(service.database):
             parts["migrations"] = "the tables are of another version; start `judge serve` once"
         with service.database.read() as session:
