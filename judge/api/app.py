@@ -25,7 +25,7 @@ from judge.api.metrics import serve_metrics
 from judge.api.models import SOURCE_TOO_LARGE
 from judge.api.reference import POLICY, render_reference
 from judge.api.service import Service
-from judge.store.database import POOL_SIZE, StoreFull, StoreUnavailable
+from judge.store.database import POOL_SIZE, StoreFull, StoreGone, StoreUnavailable
 from judge.worker.incidents import record_incident
 
 PREFIX = "/api/v1"
@@ -177,7 +177,7 @@ def _store_away(request: Request, error: Exception) -> Response:
     if isinstance(error, StoreFull):
         told = "Nothing was stored. The operator must make room."
         return respond(request, Refusal("store_full", told, headers={"Retry-After": "60"}))
-    told = "Nothing was stored. Try again."
+    told = f"Nothing was stored. {error}" if isinstance(error, StoreGone) else "Nothing was stored. Try again."
     return respond(request, Refusal("store_unavailable", told, headers={"Retry-After": "5"}))
 
 

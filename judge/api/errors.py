@@ -84,7 +84,9 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a failure
             "code": self.code,
         }
         if self.errors:
-            content["errors"] = [{"pointer": where, "detail": what[:MAX_DETAIL]} for where, what in self.errors]
+            content["errors"] = [
+                {"pointer": where[:MAX_DETAIL], "detail": what[:MAX_DETAIL]} for where, what in self.errors
+            ]
         if self.incident:
             content["incident"] = self.incident
         return json.dumps(content).encode()

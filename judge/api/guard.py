@@ -28,6 +28,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _PROCESS = secrets.token_hex(4)
 _count = itertools.count(1)
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -108,10 +109,12 @@ class Guard:
             raise Refusal(
                 "wrong_host", f"Call the server by one of: {', '.join(self._settings.hosts)}.", headers=_CLOSE
             )
+        if not _readable(host):
+            raise Refusal("bad_request", "The Host header is no name with or without a port.", headers=_CLOSE)
         if scope["method"] in SAFE_METHODS:
             return
         origin = headers.get("origin")
-        foreign = origin is not None and urlsplit(origin).netloc != host
+        foreign = origin is not None and _place(origin) != host
         if foreign or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             raise Refusal("cross_site", "Send it from this server's own pages, or from no page.", headers=_CLOSE)
 
@@ -144,6 +147,19 @@ _CLOSE = {"Connection": "close"}
 
 def _too_large() -> Refusal:
     return Refusal("too_large", f"A body has at most {MAX_BODY_BYTES} bytes.", headers=_CLOSE)
+
+
+def _place(origin: str) -> str | None:
+    """Name and port of an Origin header; None where it cannot be read, which is nobody's place."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _readable(host: str) -> bool:
+    """Whether addresses with this Host header can be taken apart, as all that answers does with them."""
+    return bool(_HOST.fullmatch(host)) and _place(f"//{host}") == host
 
 
 def _name_of(host: str) -> str:

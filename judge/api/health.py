@@ -1,7 +1,6 @@
 """Routes for whoever runs the service: is the process alive, can it work, and if not, what is down."""
 
 import shutil
-from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
@@ -42,6 +41,7 @@ def readyz(response: Response, service: Annotated[Service, Depends(service_of)])
     parts = {"database": "ok", "migrations": "ok", "disk": _disk(service), "problems": "ok"}
     judging = "no device is ready; submissions wait"
     try:
+        service.database.check_file()
         if not at_head(service.database):
             parts["migrations"] = "the tables are of another version; start `judge serve` once"
         with service.database.read() as session:
@@ -60,11 +60,10 @@ def readyz(response: Response, service: Annotated[Service, Depends(service_of)])
 
 
 def _disk(service: Service) -> str:
-    if not service.database.sqlite:
+    if service.database.file is None:
         return "ok"
-    folder = Path(service.database.url.database or ".").resolve().parent
     try:
-        free = shutil.disk_usage(folder).free
+        free = shutil.disk_usage(service.database.file.parent).free
     except OSError as error:
         return f"the folder of the database: {error.strerror}"
     return "ok" if free >= MIN_FREE_BYTES else f"only {free >> 20} MiB are free beside the database"

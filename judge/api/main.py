@@ -37,7 +37,7 @@ class _Server(uvicorn.Server):
 
 
 def build_service(settings: ApiSettings) -> Service:
-    database = Database(settings.database)
+    database = Database(settings.database, must_exist=True)
     waiting = bell_of(settings.waiting_bell)
     if waiting is not None:
         database.after_write = waiting.ring

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from judge.records import ProblemReference, Report
 from judge.verdict import Verdict
 
 MAX_SOURCE_BYTES = 256 * 1024
+MAX_MEMBERS = 64
 SOURCE_TOO_LARGE = "source_too_large"
 
 State = Literal["queued", "running", "done", "cancelled"]
@@ -62,6 +63,14 @@ class NewSubmission(BaseModel):
             le=2**53 - 1,
         ),
     ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_members(cls, given: Any) -> Any:
+        # Each unknown member is an error of its own, and a body has room for a hundred thousand of them.
+        if isinstance(given, dict) and len(given) > MAX_MEMBERS:
+            raise ValueError(f"{len(given)} members, at most {MAX_MEMBERS}")
+        return given
 
     @field_validator("source", "name", "problem")
     @classmethod

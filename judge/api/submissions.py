@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from judge.api.auth import Reader, Submitter
+from judge.api.auth import AskedFirst, Reader, Submitter, confirm
 from judge.api.errors import Refusal
 from judge.api.models import (
     AttemptAnswer,
@@ -31,17 +31,22 @@ from judge.reports.junit import render_junit
 from judge.reports.markdown import render_markdown
 from judge.reports.sarif import render_sarif
 from judge.store import queue, submissions
-from judge.store.accounts import Caller
+from judge.store.accounts import Caller, still_good
 from judge.store.models import Submission
 from judge.store.submissions import KeyReused, QueueFull
 from judge.verdict import Verdict
 
-router = APIRouter(prefix="/submissions", tags=["submissions"])
+router = APIRouter(prefix="/submissions", tags=["submissions"], route_class=AskedFirst)
 
 MAX_WAIT_S = 60
 _KEY = r"^[\x21-\x7e]{1,255}$"
 _ID = re.compile(r"[0-9a-f]{32}")
 
+# Numbers of events are kept in 32 bits.
+MAX_EVENT = 2**31 - 1
+Cursor = Annotated[str | None, Query(pattern=r"^[1-9][0-9]{0,17}$", description="`next` of the page before.")]
+After = Annotated[int | None, Query(ge=0, le=MAX_EVENT, description="As Last-Event-ID, for those who cannot set it.")]
+LastEventId = Annotated[str | None, Header(max_length=20, description="Events after this one.")]
 SubmissionId = Annotated[str, Path(description="Id of a submission.", examples=["5f2b8c1e9a7d4036b1c2d3e4f5a60718"])]
 
 
@@ -132,9 +137,7 @@ def list_submissions(
     state: Annotated[State | None, Query(description="Only in this state.")] = None,
     verdict: Annotated[Verdict | None, Query(description="Only with this verdict.")] = None,
     public: Annotated[bool, Query(description="The public ones of everybody instead of your own.")] = False,
-    cursor: Annotated[
-        str | None, Query(pattern=r"^[1-9][0-9]{0,17}$", description="`next` of the page before.")
-    ] = None,
+    cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> SubmissionPage:
     """Your submissions, the newest first. What arrives meanwhile moves nothing on the pages that follow."""
@@ -175,6 +178,7 @@ async def read(
     await run_in_threadpool(visible, service, caller, submission_id)
     if wait:
         await wait_until_over(request, service, submission_id, min(wait, service.settings.wait_limit_s))
+        await run_in_threadpool(confirm, service, caller)
     found = await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
     if isinstance(found, Response):
         return found  # type: ignore[return-value]
@@ -191,13 +195,14 @@ def _read(
 ) -> Response | tuple[SubmissionAnswer, str]:
     with service.database.read() as session:
         found, name = _find(session, caller, submission_id)
-        place = submissions.position(session, found)
-        # Every change is an event, but for the place in the queue, which others change.
-        tag = f'"{found.events}-{place or 0}"'
+        answer = present(session, found, name)
+        # Of all that is told: its author changes who may see it, and others its place, without an event. A report is
+        # known by its event.
+        tag = f'"{hashlib.sha256(answer.model_dump_json().encode()).hexdigest()[:32]}"'
         if if_none_match is not None and tag in if_none_match:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         text = submissions.report_of(session, found)
-        return present(session, found, name, report=None if text is None else as_report(text)), tag
+        return answer.model_copy(update={"report": None if text is None else as_report(text)}), tag
 
 
 def visible(service: Service, caller: Caller, submission_id: str) -> tuple[Submission, str]:
@@ -224,20 +229,37 @@ async def events(
     request: Request,
     caller: Reader,
     submission_id: SubmissionId,
-    last_event_id: Annotated[str | None, Header(max_length=20, description="Events after this one.")] = None,
-    after: Annotated[
-        int | None, Query(ge=0, le=2**31 - 1, description="As Last-Event-ID, for those who cannot set it.")
-    ] = None,
+    last_event_id: LastEventId = None,
+    after: After = None,
 ) -> Response:
     """Server-sent events of a submission from the first on. 204 when there is nothing more to come."""
     service = service_of(request)
     found, _ = await run_in_threadpool(visible, service, caller, submission_id)
-    known = last_event_id if last_event_id and last_event_id.isascii() and last_event_id.isdecimal() else None
-    start = after or 0 if known is None else int(known)
+    start = _event_number(last_event_id)
+    if start is None:
+        start = after or 0
     if found.state in OVER and start >= found.events:
         return Response(status_code=204)
     service.streams.check(caller.user_id)
-    return EventStream(service, caller.user_id, submission_id, start)
+    return EventStream(
+        service, caller.user_id, submission_id, start, lambda session: _may_watch(session, caller, found)
+    )
+
+
+def _may_watch(session: Session, caller: Caller, watched: Submission) -> bool:
+    try:
+        _find(session, caller, watched.id)
+    except Refusal:
+        return False
+    return still_good(session, caller)
+
+
+def _event_number(text: str | None) -> int | None:
+    """The number in a Last-Event-ID; None for one that is no number of an event."""
+    if not text or not text.isascii() or not text.isdecimal():
+        return None
+    number = int(text)
+    return number if number <= MAX_EVENT else None
 
 
 @router.post("/{submission_id}/cancel", responses=errors_of(404, 507))

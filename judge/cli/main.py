@@ -34,6 +34,7 @@ from judge.cli.commands.token import token
 from judge.cli.commands.verify import verify
 from judge.cli.commands.worker import worker
 from judge.cli.commands.workers import workers
+from judge.cli.entry import interruptible
 from judge.cli.exits import Exit
 from judge.cli.failures import report_failure
 from judge.cli.program import program_name
@@ -88,11 +89,12 @@ def main(
 
 
 def run() -> NoReturn:
-    """Entry of the console script. Always ends the process with a code of judge.cli.exits."""
+    """What judge.cli.entry leads to. Always ends the process with a code of judge.cli.exits."""
     arguments = sys.argv[1:]
     prepare_streams()
     spare_the_cores()
     try:
+        interruptible()
         code = app(arguments, prog_name=program_name(), standalone_mode=False)
         if code == Exit.INTERRUPTED:
             # Typer turns Ctrl-C into this code by itself and says nothing.

@@ -15,7 +15,6 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO
 
 import structlog
@@ -182,11 +181,12 @@ def short_name(name: str) -> str:
 def only_one(database: Database) -> IO[bytes] | None:
     """Hold the lock beside a SQLite file for as long as the result is open; None on PostgreSQL.
 
-    Raises UsageError when another service holds it.
+    Raises UsageError when another service holds it, and for a file that has other names by hard links: SQLite keeps
+    what is not yet in the file beside each name, so a second one reads half of it and ruins the rest.
     """
-    if not database.sqlite:
+    if database.file is None:
         return None
-    path = Path(f"{database.url.database}.lock")
+    path = database.file.with_name(f"{database.file.name}.lock")
     try:
         lock = path.open("wb")
     except OSError as error:
@@ -196,6 +196,13 @@ def only_one(database: Database) -> IO[bytes] | None:
     except OSError:
         lock.close()
         raise UsageError(
-            f"Another judge already serves from {database.url.database}. Stop it, or name another --database."
+            f"Another judge already serves from {database.file}. Stop it, or name another --database."
         ) from None
+    names = database.file.stat().st_nlink if database.file.exists() else 1
+    if names > 1:
+        lock.close()
+        raise UsageError(
+            f"{database.file} has {names} names by hard links, and SQLite is safe with one. Remove the others, "
+            "or serve from a copy of it."
+        )
     return lock

@@ -111,7 +111,7 @@ class LaneProcess:
     def __init__(self, settings: LaneSettings) -> None:
         self.settings = settings
         self.stop = threading.Event()
-        self.database = Database(settings.database)
+        self.database = Database(settings.database, must_exist=True)
         self._bell = bell_of(settings.waiting_bell)
         changed = bell_of(settings.changed_bell)
         if changed is not None:

@@ -24,11 +24,12 @@ _USED_STEP_S = 60.0
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. scopes: what the token allows; admin allows everything."""
+    """Who asks. scopes: what the token allows; admin allows everything. token_id: None for who needs no token."""
 
     user_id: str
     name: str
     scopes: frozenset[str]
+    token_id: str | None = None
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
@@ -51,9 +52,17 @@ def user_named(session: Session, name: str) -> str:
 
 
 def create_token(
-    session: Session, name: str, scopes: Collection[str], lifetime_s: float | None, label: str = ""
+    session: Session,
+    name: str,
+    scopes: Collection[str],
+    lifetime_s: float | None,
+    label: str = "",
+    maker: Caller | None = None,
 ) -> tuple[str, Token]:
-    """A new token of a user and its record; the text is not to be had again. Raises UsageError."""
+    """A new token of a user and its record; the text is not to be had again. Raises UsageError.
+
+    maker: who makes it with a token of their own; it then ends with that one at the latest.
+    """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise UsageError(
@@ -61,6 +70,14 @@ def create_token(
         )
     text = _PREFIX + secrets.token_urlsafe(32)
     now = time.time()
+    ends = [] if lifetime_s is None else [now + lifetime_s]
+    made_with = None if maker is None else maker.token_id
+    if made_with is not None:
+        # Locked, so that a revocation comes before this or sees what was made.
+        parent = session.get(Token, made_with, with_for_update=True, populate_existing=True)
+        if parent is None or not _good(parent, now):
+            raise UsageError("The token you make it with has ended. Log in with another.")
+        ends += [] if parent.expires_at is None else [parent.expires_at]
     token = Token(
         id=secrets.token_hex(6),
         user_id=user_named(session, name),
@@ -68,7 +85,8 @@ def create_token(
         digest=_digest(text),
         scopes=[scope for scope in SCOPES if scope in scopes],
         created_at=now,
-        expires_at=None if lifetime_s is None else now + lifetime_s,
+        expires_at=min(ends, default=None),
+        made_with=made_with,
     )
     session.add(token)
     session.flush()
@@ -83,11 +101,19 @@ def list_tokens(session: Session, user_id: str | None = None) -> Sequence[tuple[
 
 
 def revoke_token(session: Session, token_id: str) -> bool:
-    """End a token now. False when there is none of this id; True also when it had been revoked before."""
-    token = session.get(Token, token_id)
+    """End a token and all that were made with it now.
+
+    False when there is none of this id; True also when it had been revoked before.
+    """
+    now = time.time()
+    token = session.get(Token, token_id, with_for_update=True)
     if token is None:
         return False
-    token.revoked_at = token.revoked_at or time.time()
+    ended = [token]
+    for one in ended:
+        one.revoked_at = one.revoked_at or now
+        made = select(Token).where(Token.made_with == one.id).order_by(Token.id).with_for_update()
+        ended.extend(session.scalars(made))
     return True
 
 
@@ -105,10 +131,22 @@ def caller_of(session: Session, text: str) -> tuple[Caller, bool] | None:
         return None
     token, name = row
     now = time.time()
-    if token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now):
+    if not _good(token, now):
         return None
     stale = token.used_at is None or now - token.used_at > _USED_STEP_S
-    return Caller(token.user_id, name, frozenset(token.scopes)), stale
+    return Caller(token.user_id, name, frozenset(token.scopes), token.id), stale
+
+
+def still_good(session: Session, caller: Caller) -> bool:
+    """Whether the token that this caller came with has not ended since."""
+    if caller.token_id is None:
+        return True
+    token = session.get(Token, caller.token_id, populate_existing=True)
+    return token is not None and _good(token, time.time())
+
+
+def _good(token: Token, now: float) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 
 def note_use(session: Session, text: str) -> None:

@@ -4,10 +4,14 @@ SQLite runs in WAL mode with synchronous=FULL: what was committed survives a pow
 writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway.
 """
 
+import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -23,7 +27,10 @@ STATEMENT_LIMIT_S = 15
 IDLE_LIMIT_S = 10
 POOL_SIZE = 20
 
-_FULL = ("database or disk is full", "disk i/o error", "no space left", "could not extend file", "disk full")
+_FULL = ("database or disk is full", "no space left", "could not extend file", "disk full")
+
+
+_SHARED_STEP_BYTES = 32 * 1024
 
 
 class StoreUnavailable(JudgeError):  # noqa: N818 - a state, and over when the database is back
@@ -34,37 +41,68 @@ class StoreFull(StoreUnavailable):
     """The disk of the database is full. Nothing was stored; reading goes on."""
 
 
+class StoreGone(StoreUnavailable):
+    """SQLite's file is not at its path any more, or another one is: what would be written, nobody would find."""
+
+
 class Database:
     """url: as SQLAlchemy's, `sqlite:///judge.db` or `postgresql://user@host/name`.
 
+    must_exist: whether a file of SQLite that is not there is a fault, instead of being made.
+
+    file: of SQLite, where it really lies, so that all names of it by links give the same path; None on PostgreSQL.
     after_write: called after each commit of a transaction that may have written.
 
     Raises UsageError for a URL that names neither.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, must_exist: bool = False) -> None:
         self.url = _checked(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.file = _file_of(self.url) if self.sqlite else None
         # SQLite lets writers that wait sleep ever longer; threads of one process take turns instead.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.after_write: Callable[[], None] | None = None
+        self._must_exist = must_exist
+        self._opened: tuple[int, int] | None = None
         self.engine = _engine(self.url, self.sqlite)
+        if self.sqlite:
+            event.listen(self.engine, "do_connect", lambda *_: self.check_file())
+            event.listen(self.engine, "connect", lambda *_: self._note_file())
         self._reading = sessionmaker(self.engine, expire_on_commit=False)
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """One transaction that only reads. Raises StoreUnavailable."""
-        with _told(), self._reading() as session:
+        with _told(self.file), self._reading() as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """One transaction, committed at the end of the block and undone by an exception. Raises StoreUnavailable."""
-        with self._turn, _told(), self._writing.begin() as session:
-            yield session
+        with self._turn:
+            self.check_file()
+            with _told(self.file), self._writing.begin() as session:
+                yield session
+            self.check_file()
         if self.after_write is not None:
             self.after_write()
+
+    def check_file(self) -> None:
+        """Raises StoreGone when the file at SQLite's path is not the one that was opened first."""
+        if self.file is None or (self._opened is None and not self._must_exist):
+            return
+        found = _identity(self.file)
+        advice = "Stop the service and put the right one there."
+        if found is None:
+            raise StoreGone(f"The database file {self.file.name} is gone. {advice}")
+        if self._opened is not None and found != self._opened:
+            raise StoreGone(f"Another file lies where the database {self.file.name} was. {advice}")
+
+    def _note_file(self) -> None:
+        if self._opened is None and self.file is not None:
+            self._opened = _identity(self.file)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -89,6 +127,21 @@ def _checked(text: str) -> URL:
     if name in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
     raise UsageError(f"The judge keeps its state in SQLite or PostgreSQL, not in {name}. {advice}")
+
+
+def _file_of(url: URL) -> Path:
+    name = url.database or ""
+    if "uri" in url.query and name.startswith("file:"):
+        name = unquote(urlsplit(name).path)
+    return Path(os.path.realpath(name))
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _engine(url: URL, sqlite: bool) -> Engine:
@@ -128,11 +181,11 @@ def _engine(url: URL, sqlite: bool) -> Engine:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(file: Path | None) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        told = _as_ours(error)
+        told = _as_ours(error, file)
         if told is None:
             raise
         raise told from error
@@ -143,15 +196,23 @@ def _told() -> Iterator[None]:
         raise
 
 
-def _as_ours(error: DBAPIError) -> StoreUnavailable | None:
+def _as_ours(error: DBAPIError, file: Path | None) -> StoreUnavailable | None:
     reason = str(error.orig).lower()
-    if any(words in reason for words in _FULL):
+    if any(words in reason for words in _FULL) or ("disk i/o error" in reason and _no_room(file)):
         return StoreFull("The disk of the database is full.")
     kind = type(error.orig).__name__
     # DataError, IntegrityError and ProgrammingError are mistakes in our statements, not of the machine.
     if kind in {"OperationalError", "InterfaceError"} or error.connection_invalidated or kind in _PASSING:
         return StoreUnavailable("The database cannot be reached or is too busy.")
     return None
+
+
+def _no_room(file: Path | None) -> bool:
+    """Whether SQLite's shared memory can get no larger, which it calls an I/O error like any other fault of a disk."""
+    try:
+        return file is not None and shutil.disk_usage(file.parent).free < _SHARED_STEP_BYTES
+    except OSError:
+        return False
 
 
 _PASSING = {

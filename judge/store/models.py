@@ -42,7 +42,10 @@ class User(Base):
 
 
 class Token(Base):
-    """digest: SHA-256 of the token in hex; the token itself is shown once and never stored."""
+    """digest: SHA-256 of the token in hex; the token itself is shown once and never stored.
+
+    made_with: id of the token that made it, with which it ends; None for one that the operator made.
+    """
 
     __tablename__ = "tokens"
 
@@ -54,6 +57,7 @@ class Token(Base):
     created_at: Mapped[float]
     expires_at: Mapped[float | None]
     revoked_at: Mapped[float | None]
+    made_with: Mapped[str | None] = mapped_column(String(12), index=True)
     used_at: Mapped[float | None]
 
 

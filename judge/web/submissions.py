@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from judge.api import submissions as api
 from judge.api.errors import Refusal
@@ -57,7 +57,7 @@ def history(
     problem: Annotated[str, Query(max_length=64)] = "",
     verdict: Annotated[str, Query(max_length=20)] = "",
     public: bool = False,
-    cursor: Annotated[str | None, Query(max_length=64)] = None,
+    cursor: api.Cursor = None,
 ) -> Response:
     """One's own submissions from the newest on, or the public ones of everybody."""
     chosen = Verdict(verdict) if verdict in set(Verdict) else None
@@ -144,8 +144,8 @@ async def events(
     request: Request,
     caller: Viewer,
     submission_id: str,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
-    after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    last_event_id: api.LastEventId = None,
+    after: api.After = None,
 ) -> Response:
     """The API's event stream, for a browser that has the cookie and cannot send a token."""
     return await api.events(request, caller, submission_id, last_event_id, after)

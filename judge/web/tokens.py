@@ -81,7 +81,7 @@ def _state(revoked_at: float | None, expires_at: float | None) -> str:
 
 @router.post("/tokens")
 def create(request: Request, caller: Author, fields: Fields) -> Response:
-    """A new token, shown in the answer and never again. It can do no more than the one who makes it."""
+    """A new token, shown in the answer and never again. It can do no more than its maker's, and ends with that one."""
     wanted = [scope for scope in SCOPES if fields.get(f"scope_{scope}")]
     over = [scope for scope in wanted if not caller.may(scope)]
     if over:
@@ -89,7 +89,7 @@ def create(request: Request, caller: Author, fields: Fields) -> Response:
     lifetime = LIFETIMES.get(fields.get("days", "90"), 90 * DAY_S)
     try:
         with service_of(request).database.write() as session:
-            text, _ = create_token(session, caller.name, wanted, lifetime, fields.get("label", ""))
+            text, _ = create_token(session, caller.name, wanted, lifetime, fields.get("label", ""), caller)
     except UsageError as error:
         return _page(request, caller, wrong=str(error))
     return _page(request, caller, made=text)

@@ -104,6 +104,31 @@ def test_interrupt_of_a_running_case_is_one_json_value(home):
     assert json.loads(out)["error"] == {"kind": "interrupted", "message": "Interrupted.", "exit_code": 130}
 
 
+STARTS = {
+    "script": (str(SCRIPT),),
+    "console script": ("-c", "from judge.cli.entry import run; run()"),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_interrupt_while_modules_are_imported_is_told_as_later(tmp_path, start):
+    # In the place of the first large module that the command line imports.
+    (tmp_path / "typer.py").write_text("import sys, time\nsys.stderr.write('importing\\n')\ntime.sleep(60)\n")
+    path = os.pathsep.join((str(tmp_path), str(SCRIPT.parents[1])))
+    with subprocess.Popen(
+        [sys.executable, *STARTS[start], "list"],
+        cwd=tmp_path,
+        env=environment(tmp_path, PYTHONPATH=path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr.readline() == b"importing\n"
+        process.send_signal(signal.SIGINT)
+        out, told = process.communicate(timeout=30)
+    assert (process.returncode, out, told) == (Exit.INTERRUPTED, b"", b"\nInterrupted.\n")
+
+
 @pytest.mark.parametrize("stop", ["KeyboardInterrupt", "ZeroDivisionError"])
 def test_what_fails_after_the_result_adds_no_second_json_value(home, stop):
     code = (

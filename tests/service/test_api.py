@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from judge.api.errors import ERRORS
 from judge.catalogue import find_problems
-from judge.store import accounts, devices, queue
+from judge.store import accounts, devices, queue, submissions
 from judge.store.database import Database
 from tests.service.conftest import free_port
 from tests.service.running import RIGHT, WRONG, body, start_api, submit, until
@@ -138,6 +138,19 @@ def test_a_body_that_says_nothing_right_is_refused(open_api, name):
     sent, code = BAD_BODIES[name]
     answer = open_api.client.post(f"{API}/submissions", content=sent, headers={"Content-Type": "application/json"})
     refused(answer, code)
+
+
+@pytest.mark.parametrize("count", [65, 85_000])
+def test_many_members_are_refused_with_one_error(open_api, count):
+    answer = open_api.client.post(f"{API}/submissions", json={str(number): 0 for number in range(count)})
+    [only] = refused(answer, "invalid")["errors"]
+    assert only["detail"] == f"{count} members, at most 64"
+
+
+def test_a_member_with_a_long_name_is_not_sent_back_whole(open_api):
+    answer = open_api.client.post(f"{API}/submissions", json=body(**{"x" * 500_000: 1}))
+    refused(answer, "invalid")
+    assert len(answer.content) < 4000
 
 
 BAD_FIELDS = {
@@ -289,6 +302,7 @@ RAW = {
     "no host": (b"GET /livez HTTP/1.0\r\n\r\n", 400, "wrong_host"),
     "another site": (raw_post(2, "Origin: http://evil.example\r\n", b"{}"), 403, "cross_site"),
     "another site's form": (raw_post(2, "Sec-Fetch-Site: cross-site\r\n", b"{}"), 403, "cross_site"),
+    "half an origin": (raw_post(2, "Origin: http://[\r\n", b"{}"), 403, "cross_site"),
     "null origin": (raw_post(2, "Origin: null\r\n", b"{}"), 403, "cross_site"),
 }  # fmt: skip
 
@@ -391,6 +405,33 @@ def test_a_finished_submission_is_not_sent_twice(open_api, store):
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
 
 
+def test_a_tag_changes_with_who_may_see_it_and_with_what_it_waits_for(open_api, store):
+    submission = submit(open_api.client)
+    path = f"{API}/submissions/{submission}"
+
+    def answer_to(tag):
+        return open_api.client.get(path, headers={"If-None-Match": tag})
+
+    waiting = open_api.client.get(path).headers["etag"]
+    assert answer_to(waiting).status_code == 304
+    with store.write() as session:
+        devices.announce(session, devices.Lane("box/cpu9", ("cpu",), "cpu", "a CPU", "", "isolated"))
+    served = answer_to(waiting)
+    assert (served.status_code, served.json()["waiting_for"]) == (200, None)
+    with store.write() as session:
+        devices.seen(session, "box/cpu9", "gone")
+    unserved = answer_to(served.headers["etag"])
+    assert unserved.json()["waiting_for"]
+    with store.write() as session:
+        submissions.set_visibility(session, queue_submission(session, submission)[0], "public")
+    shared = answer_to(unserved.headers["etag"])
+    assert (shared.status_code, shared.json()["visibility"]) == (200, "public")
+    play_worker(store, submission)
+    over = answer_to(shared.headers["etag"])
+    assert over.json()["report"]["verdict"]
+    assert answer_to(over.headers["etag"]).status_code == 304
+
+
 def test_reports_are_had_in_four_formats(open_api, store):
     submission = submit(open_api.client)
     refused(open_api.client.get(f"{API}/submissions/{submission}/report.json"), "no_report")
@@ -442,6 +483,24 @@ def test_an_odd_last_event_id_changes_nothing_for_the_server(open_api, store, gi
     play_worker(store, submission)
     answer = open_api.client.get(f"{API}/submissions/{submission}/events", headers={"Last-Event-ID": given.encode()})
     assert answer.status_code in {200, 204} or refused(answer, "invalid")
+
+
+@pytest.mark.parametrize("base", [API, ""])
+@pytest.mark.parametrize("given", ["2147483648", "9223372036854775808", "9" * 20])
+def test_a_last_event_id_that_no_event_can_have_is_ignored(open_api, base, given):
+    submission = submit(open_api.client)
+    path = f"{base}/submissions/{submission}/events"
+    with open_api.client.stream("GET", path, headers={"Last-Event-ID": given}) as stream:
+        assert stream.status_code == 200
+        assert next(line for line in stream.iter_lines() if line.startswith("id:")) == "id: 1"
+    open_api.client.post(f"{API}/submissions/{submission}/cancel")
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "[x]:1", "a/b", "a b", "u@localhost", "\xbc"])
+def test_a_host_that_is_none_is_refused_where_any_name_will_do(strict_api, host):
+    head, _, told = strict_api.raw(raw_post(2, sent=b"{}", path="/login", host=host)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 "), head
+    assert json.loads(told)["code"] == "bad_request"
 
 
 def test_cancel_and_rejudge_answer_with_the_submission(open_api, store):
@@ -580,6 +639,74 @@ def test_one_who_floods_is_stopped_and_others_are_not(strict_api, store):
     refused(answers[-1], "rate_limited")
     assert int(answers[-1].headers["retry-after"]) >= 1
     assert strict_api.client.post(f"{API}/submissions", json=body(), headers=other).status_code == 202
+
+
+@pytest.mark.parametrize("sent", [b"{bad", b"{}", b"[" * 5000])
+def test_a_body_is_not_looked_at_before_the_token(strict_api, store, sent):
+    post = {"content": sent, "headers": {"Content-Type": "application/json"}}
+    refused(strict_api.client.post(f"{API}/submissions", **post), "no_token")
+    post["headers"] |= bearer(token(store, f"rob{time.monotonic_ns()}", "read"))
+    refused(strict_api.client.post(f"{API}/submissions", **post), "missing_scope")
+
+
+def test_a_body_that_cannot_be_read_counts_as_one_request(strict_api, store):
+    headers = bearer(token(store, "bob")) | {"Content-Type": "application/json"}
+    answers = [strict_api.client.post(f"{API}/submissions", content=b"{bad", headers=headers) for _ in range(6)]
+    assert [answer.json()["code"] for answer in answers] == ["bad_request"] * 5 + ["rate_limited"]
+
+
+def test_every_route_with_a_body_asks_who_it_is_first():
+    from judge.api import catalogue
+    from judge.api.auth import AskedFirst
+    from judge.api.submissions import router
+
+    routes = [*router.routes, *catalogue.router.routes]
+    with_body = [route for route in routes if route.body_field is not None]
+    assert with_body
+    assert all(isinstance(route, AskedFirst) for route in with_body)
+
+
+def end_token(store, submission):
+    with store.write() as session:
+        [one] = [t for t, name in accounts.list_tokens(session) if name == "eve" and t.revoked_at is None]
+        accounts.revoke_token(session, one.id)
+
+
+def make_private(store, submission):
+    with store.write() as session:
+        submissions.set_visibility(session, queue_submission(session, submission)[0], "private")
+
+
+@pytest.fixture
+def shared(strict_api, store):
+    """Id of an unlisted submission, and the headers of one who may see it."""
+    owner, watcher = bearer(token(store, f"own{time.monotonic_ns()}")), bearer(token(store, "eve"))
+    made = strict_api.client.post(f"{API}/submissions", json=body(visibility="unlisted"), headers=owner)
+    yield made.json()["id"], watcher
+    with store.write() as session:
+        for one, name in accounts.list_tokens(session):
+            if name == "eve":
+                accounts.revoke_token(session, one.id)
+
+
+@pytest.mark.parametrize("taken", [end_token, make_private])
+def test_a_stream_ends_when_its_watcher_may_not_watch_any_longer(strict_api, store, shared, taken):
+    submission, watcher = shared
+    with strict_api.client.stream("GET", f"{API}/submissions/{submission}/events", headers=watcher) as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("event: ")) == "event: queued"
+        taken(store, submission)
+        time.sleep(1.1)
+        play_worker(store, submission, None, [("note", {"message": "secret"}, 1.0)])
+        assert [line for line in lines if line.startswith("event: ")] == []
+
+
+def test_a_long_poll_tells_nothing_once_its_token_has_ended(strict_api, store, shared):
+    submission, watcher = shared
+    threading.Timer(0.5, end_token, (store, submission)).start()
+    threading.Timer(1.0, play_worker, (store, submission)).start()
+    answer = strict_api.client.get(f"{API}/submissions/{submission}?wait=30", headers=watcher)
+    refused(answer, "bad_token")
 
 
 def test_streams_are_counted_and_given_back(strict_api, store):

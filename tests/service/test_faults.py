@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from contextlib import ExitStack, closing, suppress
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from judge.store import accounts, submissions
-from judge.store.database import Database
+from judge.store.database import Database, StoreFull, StoreUnavailable
 from judge.store.models import Event
 from judge.store.schema import migrate
 from tests.service.conftest import KINDS
@@ -142,6 +144,49 @@ def test_a_full_disk_refuses_new_work_and_recovers_by_itself(small_disk, tmp_pat
     finally:
         running.stop()
         database.close()
+
+
+@pytest.mark.parametrize("what", ["gone", "another"])
+def test_a_database_file_that_is_gone_is_told_and_takes_nothing_new(tmp_path, empty_file, what):
+    path, kept = tmp_path / "judge.db", tmp_path / "kept.db"
+    shutil.copy(empty_file, path)
+    running = start_api(f"sqlite:///{path}", tmp_path)
+    try:
+        submit(running.client)
+        path.rename(kept)
+        if what == "another":
+            shutil.copy(empty_file, path)
+        told = refused(running.client.post(f"{API}/submissions", json=body()), "store_unavailable")
+        ready = running.client.get("/readyz")
+        assert ready.status_code == 503
+        for text in (told["detail"], ready.json()["parts"]["database"]):
+            assert "judge.db" in text
+            assert what in text.lower()
+        if what == "gone":
+            again = start_api(f"sqlite:///{path}", tmp_path)
+            assert refused(again.client.post(f"{API}/submissions", json=body()), "store_unavailable")
+            again.stop()
+            assert not path.exists()
+        kept.rename(path)
+        assert submit(running.client)
+        assert running.client.get("/readyz").json()["parts"]["database"] == "ok"
+    finally:
+        running.stop()
+
+
+def test_an_io_error_is_a_full_disk_only_where_there_is_no_room(tmp_path, monkeypatch):
+    database = Database(f"sqlite:///{tmp_path}/judge.db")
+
+    def fail(reason):
+        with pytest.raises(StoreUnavailable) as caught, database.read():
+            raise OperationalError("SELECT 1", {}, sqlite3.OperationalError(reason))
+        return type(caught.value)
+
+    assert fail("disk I/O error") is StoreUnavailable
+    assert fail("database or disk is full") is StoreFull
+    full = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    assert fail("disk I/O error") is StoreFull
 
 
 @pytest.mark.skipif("postgresql" not in KINDS, reason="there is no PostgreSQL server on this machine")

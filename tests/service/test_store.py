@@ -9,6 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import event, select, text
 
+from judge.dispatch.house import only_one
 from judge.errors import MachineError, UsageError
 from judge.records import (
     BackendReport,
@@ -114,6 +115,33 @@ def test_sqlite_is_durable_and_lets_readers_go_on(tmp_path):
 def test_a_url_that_is_no_lasting_database_is_refused(url):
     with pytest.raises(UsageError, match="sqlite:///FILE or postgresql"):
         Database(url)
+
+
+def test_one_file_is_served_once_whatever_it_is_called(tmp_path, monkeypatch):
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "folder").symlink_to(real)
+    (tmp_path / "link.db").symlink_to(real / "judge.db")
+    monkeypatch.chdir(real)
+    with only_one(Database(f"sqlite:///{real}/judge.db")):
+        for name in ("judge.db", f"{tmp_path}/folder/judge.db", f"{tmp_path}/link.db", "../real/judge.db"):
+            with pytest.raises(UsageError, match="already serves"):
+                only_one(Database(f"sqlite:///{name}"))
+        with pytest.raises(UsageError, match="already serves"):
+            only_one(Database(f"sqlite:///file:{real}/judge.db?uri=true"))
+    only_one(Database(f"sqlite:///{tmp_path}/link.db")).close()
+
+
+def test_a_file_with_two_names_is_not_served(tmp_path):
+    first, second = tmp_path / "judge.db", tmp_path / "other.db"
+    first.touch()
+    only_one(Database(f"sqlite:///{first}")).close()
+    second.hardlink_to(first)
+    for path in (first, second):
+        with pytest.raises(UsageError, match="2 names by hard links"):
+            only_one(Database(f"sqlite:///{path}"))
+    first.unlink()
+    only_one(Database(f"sqlite:///{second}")).close()
 
 
 def test_a_password_is_never_shown():
@@ -419,6 +447,40 @@ def test_tokens_are_stored_as_digests_and_end_when_they_should(database):
     with database.read() as session:
         assert accounts.caller_of(session, good) is None
         assert [name for _, name in accounts.list_tokens(session)] == ["ada", "ada"]
+
+
+def test_a_token_ends_with_the_one_it_was_made_with(database):
+    def made(maker=None, lifetime_s=1000.0):
+        with database.write() as session:
+            text, token = accounts.create_token(session, "ada", ["read"], lifetime_s, maker=maker)
+            return text, token.id, token.expires_at
+
+    def caller(text):
+        with database.read() as session:
+            found = accounts.caller_of(session, text)
+        return None if found is None else found[0]
+
+    first, first_id, first_ends = made(lifetime_s=100.0)
+    second, second_id, second_ends = made(caller(first))
+    third, _, third_ends = made(caller(second), None)
+    brief = made(caller(first), 10.0)
+    assert second_ends == third_ends == first_ends
+    assert brief[2] < first_ends
+    apart = made()[0]
+    unlimited = made(lifetime_s=None)
+    assert unlimited[2] is None
+    assert made(caller(unlimited[0]))[2] is not None
+    maker = caller(second)
+    with database.write() as session:
+        accounts.revoke_token(session, second_id)
+    assert [caller(text) is None for text in (first, second, third, brief[0], apart)] == [
+        False, True, True, False, False
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="has ended"):
+        made(maker)
+    with database.write() as session:
+        accounts.revoke_token(session, first_id)
+    assert [caller(text) is None for text in (first, brief[0], apart)] == [True, True, False]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a" * 65, "a\0b", "../x", "-x", "é"])

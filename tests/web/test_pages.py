@@ -26,6 +26,13 @@ def test_the_list_names_every_problem_and_what_is_solved(site, problems):
     assert text.count("</span> solved") == 1
 
 
+@pytest.mark.parametrize("cursor", ["", "abc", "1%00", "9" * 30, "%D9%A1", "-1", "1_0", "0", "+1", "%201"])
+def test_a_cursor_that_is_none_is_refused_with_a_page(site, cursor):
+    answer = site.get(f"/submissions?cursor={cursor}")
+    assert answer.status_code == 422
+    assert "<html" in answer.text
+
+
 def test_a_sample_run_does_not_count_as_solved(site):
     page = "/problems/flash-forward"
     answer = site.post(f"{page}/submissions", page, source="x", backend="cpu", cases="sample")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from judge.store.accounts import list_tokens
 from judge.web.sessions import FORM_COOKIE, TOKEN_COOKIE
 from tests.unit.reports.samples import make_report
 
@@ -135,6 +136,22 @@ def test_a_token_is_made_shown_once_and_gives_no_more_than_its_maker_has(strict_
     assert answer.status_code == 200
     assert strict_site.post("/tokens", "/tokens", scope_admin="yes").status_code == 403
     assert strict_site.post("/tokens", "/tokens").status_code == 422
+
+
+def test_a_token_made_on_the_page_ends_with_the_login_it_was_made_in(strict_site):
+    mine = strict_site.token("tess", lifetime_s=3600.0)
+    log_in(strict_site, mine)
+    own_id = re.search(r"/tokens/(\w+)/revoke", strict_site.get("/tokens").text)[1]
+    made = strict_site.post("/tokens", "/tokens", scope_read="yes", days="90").text
+    text = re.search(r'id="made">(kj_[\w-]{43})<', made)[1]
+    with strict_site.service.database.read() as session:
+        ends = [one.expires_at for one, _ in list_tokens(session)]
+    assert len(ends) == 2
+    assert ends[0] == ends[1]
+    log_in(strict_site, mine)
+    strict_site.post(f"/tokens/{own_id}/revoke", "/tokens")
+    answer = strict_site.client.get("/api/v1/problems", headers={"Authorization": f"Bearer {text}"})
+    assert answer.status_code == 401
 
 
 def test_nobody_ends_the_token_of_another(strict_site):
