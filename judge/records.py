@@ -331,7 +331,7 @@ class CaseReport(Record):
         default=None, description="What the share of the roofline is worth in this problem."
     )
     read_amplification: float | None = Field(
-        default=None, description="The largest over the buffers a requirement names, else over all."
+        default=None, description="The largest over the buffers a requirement names, else that of the largest input."
     )
     launches: tuple[LaunchReport, ...] = ()
     replay: str | None = Field(default=None, description="The command that runs only this case again.")

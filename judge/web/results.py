@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from judge.records import CaseReport, Diagnosis, Report
 from judge.reports.style import inert
 from judge.verdict import Verdict
-from judge.verification.telling import diagnoses_to_tell, hint_for, is_explained, keys_to_blame, told_case
+from judge.verification.telling import (
+    diagnoses_to_tell,
+    hint_for,
+    is_explained,
+    keys_to_blame,
+    reads_to_tell,
+    told_case,
+)
 
 AROUND = 5
 """Source lines shown before and after one with a note, where the source is too long to be shown whole."""
@@ -193,7 +200,7 @@ def _columns(cases: Sequence[CaseReport]) -> frozenset[str]:
         "backend": len({case.backend for case in cases}) > 1,
         "wrong": any(case.error is not None and case.error.mismatches for case in cases),
         "error": any(case.error is not None and case.error.max_abs is not None for case in cases),
-        "reads": any(case.read_amplification is not None for case in cases),
+        "reads": any(reads_to_tell(case) is not None for case in cases),
         "timing": any(case.timing is not None for case in cases),
         "tier": any(case.tier is not None for case in cases),
         "order": any(case.schedule for case in cases),
