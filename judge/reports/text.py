@@ -105,10 +105,21 @@ def _compile_section(
     if not messages:
         log = inert(report.compile.log).strip()
         return f"{_indent(log)}\n" if log and not report.compile.ok else ""
-    source_lines = [] if source is None else source.split("\n")
     # Only the judge's own words name a command; they have no place in the file.
     worded = [m if m.line is not None else m.model_copy(update={"message": as_typed(m.message)}) for m in messages]
-    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in worded[:most]]
+    return render_compile_messages(worded, report.submission.name, source, style, most)
+
+
+def render_compile_messages(
+    messages: Sequence[CompileMessage],
+    name: str,
+    source: str | None,
+    style: Style,
+    most: int = MAX_COMPILE_MESSAGES,
+) -> str:
+    """At most so many messages, each with its place in the file `name` and, where source is given, its line."""
+    source_lines = [] if source is None else source.split("\n")
+    shown = [_compile_message(m, name, source_lines, style) for m in messages[:most]]
     if len(messages) > most:
         shown.append(f"  and {_count(len(messages) - most, 'more message')}")
     return "\n".join(shown) + "\n"

@@ -8,9 +8,10 @@ import pytest
 from judge.cli.exits import Exit
 from judge.cli.program import as_typed, program_name
 from judge.cli.state import load_state, save_state
+from judge.errors import SubmissionError
 from judge.figures import Statistics
-from judge.records import Counters
-from judge.statistics import Choice, NotCountedError
+from judge.records import CompileMessage, Counters
+from judge.statistics import Choice, NotCompiledError, NotCountedError
 from tests.unit.reports.samples import wrong_report
 
 STATISTICS = Statistics(
@@ -267,3 +268,20 @@ def test_a_command_is_put_the_users_way_once(cli, monkeypatch, tmp_path):
     assert as_typed(as_typed("judge hint")) == f"{name} hint"
     monkeypatch.setattr("judge.cli.program.program_name", lambda: name)
     assert f"`{name} hint first-step` helps" in cli("solution", "first-step").err
+
+
+@pytest.mark.parametrize("messages", [True, False])
+def test_stats_shows_what_the_compiler_said_with_the_line(cli, monkeypatch, messages):
+    refusals = CompileMessage(line=2, column=3, message="x is undefined"), CompileMessage(line=1, message="so is y")
+
+    def collect(*_):
+        raise NotCompiledError(refusals) if messages else SubmissionError("x is undefined", 2, 3)
+
+    monkeypatch.setattr("judge.statistics.collect", collect)
+    Path("a.cu").write_text("// problem: first-step\nx = 1;\n", encoding="utf-8")
+    ended = cli("stats", "a.cu")
+    assert (ended.code, ended.out) == (Exit.COMPILE_ERROR, "")
+    assert "nothing was counted.\n\n  a.cu:2:3: error: x is undefined\n      2 | x = 1;\n        |   ^\n" in ended.err
+    assert ("a.cu:1: error: so is y" in ended.err) == messages
+    told = json.loads(cli("stats", "a.cu", "--format", "json").out)
+    assert told["error"]["message"] == "2:3: x is undefined"
