@@ -1,6 +1,7 @@
 """Pictures say what their tables say, to the eye and to a screen reader."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,6 +11,7 @@ from judge.examples import case_generator
 from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch, Rates, Timing
 from judge.verdict import Verdict
 from judge.verification.failuremap import map_failures
+from judge.web.assets import FOLDER
 from judge.web.blocktable import draw_block_table
 from judge.web.failuremap import draw_map
 from judge.web.keymap import draw_keys
@@ -209,3 +211,25 @@ def test_a_map_of_pages_lays_heads_over_one_another_and_names_blocks():
 def test_without_blame_there_is_no_map_of_keys():
     want = np.zeros((2, 3, 8))
     assert draw_keys(map_failures("O", ("BH", "N", "D"), want + 1, want, want == 0)) is None
+
+
+def luminance(color):
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_larger_errors_stand_out_more_in_light_and_in_dark():
+    sheet = (FOLDER / "styles/site.css").read_text()
+    colors = {name: re.findall(rf"--{name}: (#\w+);", sheet) for name in ["good-back", *(f"error-{n}" for n in "1234")]}
+    assert {len(found) for found in colors.values()} == {3}
+    for back, *ramp in zip(*colors.values(), strict=True):
+        against_right = [contrast(back, one) for one in ramp]
+        assert against_right[0] > 1.7
+        assert against_right[2] > 4.5
+        assert all(b > 1.5 * a for a, b in pairwise(against_right))
