@@ -16,7 +16,7 @@ from judge.web.blocktable import draw_block_table
 from judge.web.failuremap import draw_map
 from judge.web.keymap import draw_keys
 from judge.web.markup import has_math, render_markdown
-from judge.web.results import make_result
+from judge.web.results import make_result, remarks_at_lines
 from judge.web.roofline import draw_bandwidth, draw_roofline
 from tests.unit.reports.samples import keys_report, make_case, make_report
 
@@ -119,6 +119,23 @@ def test_both_sides_of_a_race_stand_at_their_lines():
     assert [(line.number, len(line.notes), len(line.referred)) for line in lines] == [
         (1, 0, 0), (2, 0, 1), (3, 0, 0), (4, 1, 0),
     ]  # fmt: skip
+
+
+def test_a_race_is_told_once_whichever_of_its_lines_came_first():
+    def race(here, there):
+        words = f"Thread (1, 0, 0) reads s[0], which thread (0, 0, 0) wrote at line {there}; no barrier lies between."
+        return Diagnosis(kind=DiagnosisKind.RACE, message=words, line=here)
+
+    wrong = Verdict.UNDEFINED_BEHAVIOR
+    found = [(race(32, 38), race(38, 32)), (race(38, 32), race(38, 40))]
+    cases = tuple(make_case(wrong, name=name, diagnoses=two) for name, two in zip("ab", found, strict=True))
+    report = make_report(wrong, cases=cases)
+    notes = make_result(report, "x\n" * 50).notes
+    assert [(note.line, note.others, note.cases) for note in notes] == [
+        (32, (38,), ("a", "b")),
+        (38, (40,), ("b",)),
+    ]
+    assert [line for line, _ in remarks_at_lines(report)] == [32, 38]
 
 
 def test_a_long_source_is_shown_around_its_remarks():
