@@ -26,8 +26,8 @@ from judge.verdict import Verdict
 from judge.verification.compare import CaseJudgement, judge_case
 from judge.verification.requirements import (
     Baseline,
-    largest_amplification,
     needs_patterns,
+    told_amplification,
     unmet_patterns,
     unmet_requirements,
 )
@@ -263,7 +263,7 @@ class Casework:
             bandwidth_gbs=figures.gbs,
             roofline_fraction=figures.fraction,
             tier=figures.tier if judged.verdict is Verdict.ACCEPTED else None,
-            read_amplification=largest_amplification(self._problem, counters) if counters else None,
+            read_amplification=told_amplification(self._problem, counters) if counters else None,
             launches=self._launches(plan.kernels, result),
             replay=self._replay(case, session.kind, schedule),
             printed=result.printed,

@@ -123,7 +123,10 @@ def compare_submissions(
 def require_gpu() -> None:
     """Raises MachineError without a GPU."""
     if not gpu_present():
-        raise MachineError("No NVIDIA GPU on this machine, and times of the CPU backend say nothing of one.")
+        raise MachineError(
+            "No NVIDIA GPU on this machine, and times of the CPU backend say nothing of one. `judge stats` counts "
+            "without a GPU what a kernel does; `judge roofline` draws a JSON report of `judge bench` from elsewhere."
+        )
 
 
 def bench_cases(problem: Problem, names: Sequence[str]) -> tuple[Case, ...]:

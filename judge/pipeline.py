@@ -25,6 +25,7 @@ import judge
 from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
 from judge.casework import Casework
 from judge.compiler import CPU_ARCH, Compilation, Target, compile_unit
+from judge.compiler.resources import with_launches
 from judge.errors import JudgeError, MachineError, NothingToDoError, SubmissionError
 from judge.events import EventSink
 from judge.examples import Examples
@@ -329,7 +330,7 @@ class _Judging:
             backend=backend,
             backends=tuple(self.backends) or (backend,),
             seed=self.seed,
-            compile=self.compile,
+            compile=with_launches(self.compile, (one for case in self.cases for one in case.launches)),
             launches=launches,
             cases=tuple(self.cases),
             tiers={case.name: case.tier for case in self.cases if case.timing is not None},

@@ -126,10 +126,16 @@ def find_tool(name: str) -> Path | None:
     return next((folder / name for folder in sorted(folders, reverse=True) if os.access(folder / name, os.X_OK)), None)
 
 
+_WITHOUT_GPU = {
+    "ncu": "Without one `judge stats` counts what the launches do.",
+    "compute-sanitizer": "Without one `judge test` finds races and wrong accesses on the CPU.",
+}
+
+
 def required_tool(name: str, package: str) -> Path:
     """Raises ToolMissingError, MachineError without a GPU."""
     if not gpu_present():
-        raise MachineError(f"No NVIDIA GPU on this machine, and {name} needs one.")
+        raise MachineError(f"No NVIDIA GPU on this machine, and {name} needs one. {_WITHOUT_GPU[name]}")
     found = find_tool(name)
     if found is None:
         raise ToolMissingError(

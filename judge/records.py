@@ -73,7 +73,11 @@ class KernelResources(Record):
     shared_bytes: int | None = None
     local_bytes: int | None = None
     spill_bytes: int | None = None
-    occupancy: float | None = Field(default=None, description="Resident warps over the SM's limit, 0 to 1.")
+    occupancy: float | None = Field(
+        default=None,
+        description="Resident warps over the SM's limit, 0 to 1: of its launches, the lowest where they differ; "
+        "where none ran, of blocks as large as __launch_bounds__ says (else 256) with static shared memory.",
+    )
 
 
 class CompileReport(Record):
@@ -327,7 +331,7 @@ class CaseReport(Record):
         default=None, description="What the share of the roofline is worth in this problem."
     )
     read_amplification: float | None = Field(
-        default=None, description="The largest over the buffers a requirement names, else over all."
+        default=None, description="The largest over the buffers a requirement names, else that of the largest input."
     )
     launches: tuple[LaunchReport, ...] = ()
     replay: str | None = Field(default=None, description="The command that runs only this case again.")

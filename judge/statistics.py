@@ -18,7 +18,7 @@ from judge.events import EventSink
 from judge.examples import case_generator
 from judge.figures import LaunchStatistics, LineStatistics, Residency, Statistics
 from judge.problem import Arrays, Case, Group, Problem
-from judge.records import Counters, KernelResources
+from judge.records import CompileMessage, Counters, KernelResources
 from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import Plan, TranslationUnit, build_unit
@@ -34,6 +34,15 @@ class NotCountedError(JudgeError):
     """The kernel did not run to its end, so there are no figures. Exit code 1."""
 
     exit_code = 1
+
+
+class NotCompiledError(SubmissionError):
+    """The source does not compile. messages: all that the compiler said; the error itself is the first of them."""
+
+    def __init__(self, messages: tuple[CompileMessage, ...]) -> None:
+        first = next(m for m in messages if m.severity == "error")
+        super().__init__(first.message, first.line, first.column)
+        self.messages = messages
 
 
 @dataclass(frozen=True)
@@ -149,10 +158,9 @@ def load_optimized(session: Session, unit: TranslationUnit, sink: EventSink) -> 
 def _require_compiled(compilation: Compilation) -> None:
     if compilation.ok:
         return
-    first = next((m for m in compilation.messages if m.severity == "error"), None)
-    if first is None:
+    if not any(m.severity == "error" for m in compilation.messages):
         raise SubmissionError(compilation.log or "the compiler gave no reason")
-    raise SubmissionError(first.message, first.line, first.column)
+    raise NotCompiledError(compilation.messages)
 
 
 def _launches(

@@ -1,10 +1,17 @@
 """What this program is called on the user's command line, so that every command shown can be pasted."""
 
 import os
+import re
 import shlex
 import shutil
 import sys
 from pathlib import Path
+
+# Not behind a path: what was already put the user's way stays as it is.
+_COMMAND = re.compile(
+    r"(?<![\w./-])judge (?=(?:bench|compare|doctor|hint|profile|roofline|sanitize|serve|show|solution|start|stats|test|"
+    r"token|verify|worker|workers)\b)"
+)
 
 
 def program_name() -> str:
@@ -21,8 +28,5 @@ def program_name() -> str:
 
 def as_typed(text: str, problem: str = "PROBLEM") -> str:
     """A text of the core with `judge COMMAND` put the way this user calls it, and PROBLEM filled in."""
-    filled = text.replace("PROBLEM", problem)
     name = program_name()
-    for command in ("test", "solution", "hint", "start", "show", "verify", "doctor", "stats"):
-        filled = filled.replace(f"judge {command}", f"{name} {command}")
-    return filled
+    return _COMMAND.sub(lambda _: f"{name} ", text.replace("PROBLEM", problem))

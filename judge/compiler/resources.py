@@ -4,13 +4,14 @@ Read from the ELF file NVRTC made; only the spilled bytes come from ptxas's own 
 file was made from a stranger's source by our compiler, so it is parsed with every bound checked.
 """
 
+import math
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from judge.compiler.occupancy import occupancy
-from judge.records import KernelResources
+from judge.records import CompileReport, KernelResources, LaunchReport
 
 _SHT_NOBITS = 8
 _EIATTR_REGCOUNT = 0x2F
@@ -66,6 +67,31 @@ def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: s
             )
         )
     return tuple(found)
+
+
+def with_launches(report: CompileReport, launches: Iterable[LaunchReport]) -> CompileReport:
+    """The report with the occupancy of launches that ran, the lowest of a kernel's; unlaunched kernels keep theirs."""
+    ran = list(launches)
+    return report.model_copy(
+        update={"kernels": tuple(_as_launched(kernel, ran, report.kernels_arch or "") for kernel in report.kernels)}
+    )
+
+
+def _as_launched(kernel: KernelResources, launches: Iterable[LaunchReport], arch: str) -> KernelResources:
+    if kernel.registers is None:
+        return kernel
+    residents = [
+        occupancy(
+            kernel.registers,
+            (kernel.shared_bytes or 0) + (launch.shared_bytes or 0),
+            math.prod(launch.block),
+            arch,
+        )
+        for launch in launches
+        if launch.kernel == kernel.name and launch.block is not None
+    ]
+    shares = [resident.share for resident in residents if resident is not None]
+    return kernel.model_copy(update={"occupancy": min(shares)}) if shares else kernel
 
 
 def device_data_bytes(cubin: bytes) -> int:

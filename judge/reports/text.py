@@ -13,7 +13,15 @@ from judge.reports.timing import timing_section
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number, show_parameters
-from judge.verification.telling import diagnoses_to_tell, hint_for, is_explained, keys_to_blame, told_case
+from judge.verification.telling import (
+    diagnoses_to_tell,
+    hint_for,
+    is_explained,
+    keys_to_blame,
+    naive_multiple_to_tell,
+    reads_to_tell,
+    told_case,
+)
 
 MAX_DIAGNOSES = 3
 MAX_COMPILE_MESSAGES = 10
@@ -97,10 +105,21 @@ def _compile_section(
     if not messages:
         log = inert(report.compile.log).strip()
         return f"{_indent(log)}\n" if log and not report.compile.ok else ""
-    source_lines = [] if source is None else source.split("\n")
     # Only the judge's own words name a command; they have no place in the file.
     worded = [m if m.line is not None else m.model_copy(update={"message": as_typed(m.message)}) for m in messages]
-    shown = [_compile_message(m, report.submission.name, source_lines, style) for m in worded[:most]]
+    return render_compile_messages(worded, report.submission.name, source, style, most)
+
+
+def render_compile_messages(
+    messages: Sequence[CompileMessage],
+    name: str,
+    source: str | None,
+    style: Style,
+    most: int = MAX_COMPILE_MESSAGES,
+) -> str:
+    """At most so many messages, each with its place in the file `name` and, where source is given, its line."""
+    source_lines = [] if source is None else source.split("\n")
+    shown = [_compile_message(m, name, source_lines, style) for m in messages[:most]]
     if len(messages) > most:
         shown.append(f"  and {_count(len(messages) - most, 'more message')}")
     return "\n".join(shown) + "\n"
@@ -249,9 +268,9 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
         Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
         Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
-        Column("x plain f32", lambda c: _times(c.error.naive_multiple if c.error else None), right=True, optional=True),
+        Column("x plain f32", lambda c: _times(naive_multiple_to_tell(c)), right=True, optional=True),
         Column("order", lambda c: describe_schedule(c.schedule) if c.schedule else None, optional=True),
-        Column("reads", lambda c: _times(c.read_amplification), right=True),
+        Column("reads", lambda c: _times(reads_to_tell(c)), right=True),
         Column("median", lambda c: f"{c.timing.median_us:.1f} us" if c.timing else None, right=True),
         Column("GB/s", lambda c: f"{c.bandwidth_gbs:.0f}" if c.bandwidth_gbs is not None else None, right=True),
         Column(

@@ -97,16 +97,21 @@ def baseline_names(problem: Problem, cases: Iterable[Case]) -> tuple[str, ...]:
     )
 
 
-def largest_amplification(problem: Problem, counters: Counters) -> float | None:
-    """The largest read amplification over the buffers a requirement names, else over all inputs; None without one."""
+def told_amplification(problem: Problem, counters: Counters) -> float | None:
+    """The largest read amplification over the buffers a requirement names, else that of the largest input.
+
+    Largest by its distinct bytes read: how often four bytes of a length are read says nothing. None without one.
+    """
     named = {buffer for requirement in problem.requirements for buffer in requirement.buffers}
     names = named or {buffer.name for buffer in problem.inputs}
     figures = [
-        traffic.read_amplification
+        (traffic.unique_bytes_read, traffic.read_amplification)
         for name, traffic in counters.buffers.items()
         if name in names and traffic.read_amplification is not None
     ]
-    return max(figures, default=None)
+    if named:
+        return max((figure for _, figure in figures), default=None)
+    return max(figures, default=(0, None))[1]
 
 
 def _measure(

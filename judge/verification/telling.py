@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from judge.records import CaseReport, Diagnosis, DiagnosisKind
 from judge.verdict import Verdict
 
+_RIGHT_VALUES = (Verdict.ACCEPTED, Verdict.REQUIREMENT_UNMET)
+
 
 def told_case(cases: Iterable[CaseReport], verdict: Verdict) -> CaseReport | None:
     """The smallest case with the verdict, one whose wrong values are a known mistake before the others.
@@ -48,6 +50,16 @@ def keys_to_blame(cases: Sequence[CaseReport], told: CaseReport | None) -> str:
         if keys is not None and keys.sentence:
             return keys.sentence if case is told else f"Case {case.name}: {keys.sentence}"
     return ""
+
+
+def reads_to_tell(case: CaseReport) -> float | None:
+    """The read amplification where it means something: of right values, or where it is what the case fails for."""
+    return case.read_amplification if case.verdict in _RIGHT_VALUES else None
+
+
+def naive_multiple_to_tell(case: CaseReport) -> float | None:
+    """The error over that of plain float32 where the values are right; of wrong ones it is millions."""
+    return case.error.naive_multiple if case.error is not None and case.verdict in _RIGHT_VALUES else None
 
 
 def _difficulty(case: CaseReport) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-"""The failure map as a picture with a table twin: a cell for every part of the output, darker the larger its error."""
+"""The failure map as a picture with a table twin: cells stand out more the larger their errors."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from judge.web import svg
 
 CELL, LEFT, TOP = 20, 74, 26
 SHARES = (1 / 100, 1 / 10, 1 / 3)
-"""Where a darker color begins, as shares of the largest error in the map."""
+"""Where a stronger color begins, as shares of the largest error in the map."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from judge.api.models import NewSubmission, as_report
 from judge.api.service import Service, service_of
 from judge.api.submissions import accept, visible
 from judge.problem import Problem
-from judge.records import Report
 from judge.store.accounts import Caller
 from judge.store.devices import devices, served_queues
 from judge.store.submissions import page, report_of, solved, source_of
@@ -26,6 +25,7 @@ from judge.verification.package import hint_files, opening_comment
 from judge.web.geometry import Preview, preview
 from judge.web.markup import has_math, render_markdown
 from judge.web.rendering import go_to, render
+from judge.web.results import remarks_at_lines
 from judge.web.sessions import Author, Fields, Viewer
 
 router = APIRouter()
@@ -140,16 +140,7 @@ def _draft(service: Service, caller: Caller, submission_id: str) -> Draft:
         source = source_of(session, stored).decode("utf-8", "replace")
         text = report_of(session, stored)
     report = None if text is None else as_report(text)
-    return Draft(source, stored.name, _marks(report), stored.id)
-
-
-def _marks(report: Report | None) -> Sequence[tuple[int, str]]:
-    if report is None:
-        return ()
-    marks = [(one.line, one.message) for one in report.compile.errors if one.line is not None]
-    marks += [(case.line, case.message) for case in report.cases if case.line is not None]
-    marks += [(d.line, d.message) for case in report.cases for d in case.diagnoses if d.line is not None]
-    return list(dict.fromkeys(marks))[:50]
+    return Draft(source, stored.name, () if report is None else remarks_at_lines(report), stored.id)
 
 
 @router.post("/problems/{problem_id}/submissions")

@@ -20,6 +20,7 @@ from judge.api.service import service_of
 from judge.reports.style import inert, one_line
 from judge.verdict import Verdict
 from judge.verification.numbers import show_number, show_parameters
+from judge.verification.telling import naive_multiple_to_tell, reads_to_tell
 from judge.web.assets import FOLDER, load_assets
 from judge.web.sessions import FORM_COOKIE, FORM_FIELD, form_key, set_cookie
 
@@ -49,6 +50,8 @@ def _environment() -> Environment:
         "number": show_number,
         "parameters": show_parameters,
         "moment": _moment,
+        "naive_multiple": naive_multiple_to_tell,
+        "reads": reads_to_tell,
         "times": lambda value: "" if value is None else f"{value:.2f}x",
         "short": lambda value: "" if value is None else f"{value:.3g}",
         "words": lambda text: str(text).replace("_", " "),

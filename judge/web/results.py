@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from judge.records import CaseReport, Diagnosis, Report
 from judge.reports.style import inert
 from judge.verdict import Verdict
-from judge.verification.telling import diagnoses_to_tell, hint_for, is_explained, keys_to_blame, told_case
+from judge.verification.telling import (
+    diagnoses_to_tell,
+    hint_for,
+    is_explained,
+    keys_to_blame,
+    reads_to_tell,
+    told_case,
+)
 
 AROUND = 5
 """Source lines shown before and after one with a note, where the source is too long to be shown whole."""
@@ -96,6 +103,12 @@ def make_result(report: Report, source: str) -> Result:
     return Result(report, told, notes, lines, left_out, next_step, _columns(report.cases))
 
 
+def remarks_at_lines(report: Report) -> Sequence[tuple[int, str]]:
+    """(line, words) of the remarks that have a line, each once."""
+    notes = _notes(report, told_case(report.cases, report.verdict))
+    return list(dict.fromkeys((note.line, note.message) for note in notes if note.line is not None))
+
+
 def _notes(report: Report, told: CaseReport | None) -> list[Note]:
     """Compile messages, then refused launch lines, then diagnoses, those of the explained case first; each once."""
     found: list[Note] = [
@@ -106,15 +119,16 @@ def _notes(report: Report, told: CaseReport | None) -> list[Note]:
     refused = {(case.line, case.message): case for case in reversed(ordered) if case.line is not None}
     for place, (key, case) in enumerate(reversed(refused.items()), start=1):
         found.append(Note(f"note-l{place}", key[0], "launch line", key[1], cases=(case.name,)))
-    grouped: dict[tuple[str, int | None, str], tuple[Diagnosis, list[str]]] = {}
+    grouped: dict[tuple[str, frozenset[int], str], tuple[Diagnosis, list[str]]] = {}
     for case in ordered:
         for diagnosis in diagnoses_to_tell(case):
             # Without a line the words differ by the numbers of each case; what mends it tells mistakes apart.
             where = diagnosis.hint or "" if diagnosis.line is None else ""
-            entry = grouped.setdefault((diagnosis.kind, diagnosis.line, where), (diagnosis, []))
+            # A race is the same one from either of its lines.
+            at = _others(diagnosis) | ({diagnosis.line} if diagnosis.line is not None else set())
+            entry = grouped.setdefault((diagnosis.kind, frozenset(at), where), (diagnosis, []))
             entry[1].append(case.name)
     for place, (diagnosis, names) in enumerate(grouped.values(), start=1):
-        others = {int(number) for number in _OTHER_LINE.findall(diagnosis.message)} - {diagnosis.line}
         found.append(
             Note(
                 f"note-d{place}",
@@ -124,12 +138,17 @@ def _notes(report: Report, told: CaseReport | None) -> list[Note]:
                 diagnosis.warning,
                 diagnosis.hint,
                 _who(diagnosis),
-                tuple(sorted(others)),
+                tuple(sorted(_others(diagnosis))),
                 tuple(dict.fromkeys(names)),
                 diagnosis.occurrences,
             )
         )
     return found[:MAX_NOTES]
+
+
+def _others(diagnosis: Diagnosis) -> set[int]:
+    """Lines that its words name beside its own."""
+    return {int(number) for number in _OTHER_LINE.findall(diagnosis.message)} - {diagnosis.line or 0}
 
 
 def _who(diagnosis: Diagnosis) -> str:
@@ -193,7 +212,7 @@ def _columns(cases: Sequence[CaseReport]) -> frozenset[str]:
         "backend": len({case.backend for case in cases}) > 1,
         "wrong": any(case.error is not None and case.error.mismatches for case in cases),
         "error": any(case.error is not None and case.error.max_abs is not None for case in cases),
-        "reads": any(case.read_amplification is not None for case in cases),
+        "reads": any(reads_to_tell(case) is not None for case in cases),
         "timing": any(case.timing is not None for case in cases),
         "tier": any(case.tier is not None for case in cases),
         "order": any(case.schedule for case in cases),

@@ -1,8 +1,11 @@
 """A submission's whole way on the CPU backend, with a problem small enough to see through: out = factor * x."""
 
+import math
+
 import numpy as np
 import pytest
 
+from judge.compiler.occupancy import occupancy
 from judge.errors import MachineError, NothingToDoError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
@@ -314,6 +317,8 @@ def test_resources_of_the_kernels_need_no_gpu():
     [kernel] = report.compile.kernels
     assert kernel.name == "scale"
     assert 4 <= kernel.registers <= 32
+    [ran] = report.launches
+    assert kernel.occupancy == occupancy(kernel.registers, 0, math.prod(ran.block), "sm_90").share
     assert judge(RIGHT, cases=("some",)).compile.kernels == ()
 
 

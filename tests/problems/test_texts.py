@@ -73,3 +73,10 @@ def test_kernels_say_what_they_are(problem_id, planted):
     assert lines[0] == f"// problem: {problem_id}"
     assert re.match(r"// (?!expect-|@)\w.{8,}", lines[1])
     assert planted.folder in set(Verdict)
+
+
+def test_the_statement_says_that_the_starter_needs_its_own_launch_lines(problem):
+    """Its kernels need not fit the default launch, so deleting its lines may not compile."""
+    told = statement(problem).rpartition(problem.default_launch)[0]
+    assert "The launch lines of the starter name its own kernels" in told[-250:]
+    assert "\n// @launch " in (problem.folder / "starter.cu").read_text(encoding="utf-8")

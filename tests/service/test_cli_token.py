@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import structlog
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from judge.api.settings import is_loopback
 from judge.cli.main import run
@@ -37,7 +37,15 @@ def judge(tmp_path, monkeypatch, capsys):
     structlog.reset_defaults()
 
 
-def test_a_token_is_made_shown_listed_and_revoked(judge):
+@pytest.fixture
+def stored(tmp_path):
+    """A database where the commands look for one."""
+    database = Database(f"sqlite:///{tmp_path}/judge.db")
+    migrate(database)
+    database.close()
+
+
+def test_a_token_is_made_shown_listed_and_revoked(judge, stored):
     made = judge(
         "token",
         "create",
@@ -93,7 +101,7 @@ def test_old_submissions_are_counted_and_then_deleted(tmp_path, judge):
         (("serve", "--login", "--no-login"), "exclude each other"),
     ],
 )
-def test_what_cannot_be_is_usage(judge, arguments, told):
+def test_what_cannot_be_is_usage(judge, stored, arguments, told):
     ended = judge(*arguments)
     assert (ended.returncode, told in ended.stderr) == (2, True), ended.stderr
     assert "Traceback" not in ended.stderr
@@ -159,3 +167,36 @@ def test_queues_are_called_by_short_names(name, short):
 def test_a_service_takes_the_gpus_that_cuda_would_see(visible, names):
     known = [("GPU-aa", "first"), ("GPU-bb", "second"), ("GPU-bc", "third")]
     assert visible_gpus(known, visible) == names
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("workers",),
+        ("token", "list"),
+        ("token", "create", "ada"),
+        ("token", "revoke", "x"),
+        ("prune", "--older-than", "2h", "--dry-run"),
+    ],
+)
+def test_only_serve_makes_a_database(judge, tmp_path, arguments):
+    ended = judge(*arguments)
+    assert ended.returncode == 2
+    assert "There is no database at judge.db. `judge serve` makes one, or give --database." in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_store_is_left_as_it_is(judge, tmp_path):
+    for content in (b"", b"a list of things to buy\n"):
+        (tmp_path / "judge.db").write_bytes(content)
+        assert judge("token", "list").returncode == 2
+        assert (tmp_path / "judge.db").read_bytes() == content
+        assert len(list(tmp_path.iterdir())) == 1
+    other = Database(f"sqlite:///{tmp_path}/other.db")
+    with other.write() as session:
+        session.execute(text("CREATE TABLE things (name TEXT)"))
+    other.close()
+    assert "There is no database at" in judge("workers", "--database", f"sqlite:///{tmp_path}/other.db").stderr
+    with other.read() as session:
+        assert session.scalars(text("SELECT name FROM sqlite_master")).all() == ["things"]
+    other.close()

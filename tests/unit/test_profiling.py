@@ -118,8 +118,10 @@ def test_findings_are_shown_inert():
 
 def test_a_tool_that_is_not_there_is_told_with_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(profiling, "gpu_present", lambda: False)
-    with pytest.raises(MachineError, match="No NVIDIA GPU on this machine, and ncu needs one"):
+    with pytest.raises(MachineError, match=r"and ncu needs one\. Without one `judge stats` counts"):
         required_tool("ncu", "Nsight Compute")
+    with pytest.raises(MachineError, match="Without one `judge test` finds races"):
+        required_tool("compute-sanitizer", "cuda-sanitizer-api")
     monkeypatch.setattr(profiling, "gpu_present", lambda: True)
     monkeypatch.setattr(profiling, "find_tool", lambda name: None)
     with pytest.raises(ToolMissingError, match="comes with the CUDA toolkit, or as Nsight Compute"):

@@ -1,9 +1,11 @@
 """The pages as a browser without JavaScript meets them."""
 
 import csv
+import html
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -250,6 +252,19 @@ def test_what_does_not_exist_is_a_page_for_people_and_a_problem_for_programs(sit
 def test_the_other_pages_are_there(site):
     for path in ("/leaderboards", "/leaderboards/gqa-decode", "/api", "/tokens", "/login"):
         assert site.get(path).status_code == 200, path
+
+
+def test_the_commands_of_the_api_page_are_those_of_the_docs_which_a_test_runs(site, strict_site, problems):
+    docs = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text(encoding="utf-8")
+    told = re.findall(r"```sh\n(.*?)```", docs, re.S)[:2]
+    assert told[0].endswith("= accepted\n")
+    shown = re.findall(r'<pre tabindex="0"><code>(.*?)</code></pre>', site.get("/api").text, re.S)
+    here = [("127.0.0.1:8000", "testserver"), ("splitk-merge", next(iter(problems)))]
+    for ours, theirs in here:
+        told = [one.replace(ours, theirs) for one in told]
+    assert [html.unescape(one) for one in shown] == told
+    strict_site.post("/login", token=strict_site.token("ada"))
+    assert html.unescape(strict_site.get("/api").text).count('-H "Authorization: Bearer $TOKEN"') == 4
 
 
 def test_the_theme_is_kept_by_the_server(site):

@@ -1,6 +1,7 @@
 """Pictures say what their tables say, to the eye and to a screen reader."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,11 +11,12 @@ from judge.examples import case_generator
 from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch, Rates, Timing
 from judge.verdict import Verdict
 from judge.verification.failuremap import map_failures
+from judge.web.assets import FOLDER
 from judge.web.blocktable import draw_block_table
 from judge.web.failuremap import draw_map
 from judge.web.keymap import draw_keys
 from judge.web.markup import has_math, render_markdown
-from judge.web.results import make_result
+from judge.web.results import make_result, remarks_at_lines
 from judge.web.roofline import draw_bandwidth, draw_roofline
 from tests.unit.reports.samples import keys_report, make_case, make_report
 
@@ -119,6 +121,23 @@ def test_both_sides_of_a_race_stand_at_their_lines():
     ]  # fmt: skip
 
 
+def test_a_race_is_told_once_whichever_of_its_lines_came_first():
+    def race(here, there):
+        words = f"Thread (1, 0, 0) reads s[0], which thread (0, 0, 0) wrote at line {there}; no barrier lies between."
+        return Diagnosis(kind=DiagnosisKind.RACE, message=words, line=here)
+
+    wrong = Verdict.UNDEFINED_BEHAVIOR
+    found = [(race(32, 38), race(38, 32)), (race(38, 32), race(38, 40))]
+    cases = tuple(make_case(wrong, name=name, diagnoses=two) for name, two in zip("ab", found, strict=True))
+    report = make_report(wrong, cases=cases)
+    notes = make_result(report, "x\n" * 50).notes
+    assert [(note.line, note.others, note.cases) for note in notes] == [
+        (32, (38,), ("a", "b")),
+        (38, (40,), ("b",)),
+    ]
+    assert [line for line, _ in remarks_at_lines(report)] == [32, 38]
+
+
 def test_a_long_source_is_shown_around_its_remarks():
     fault = Diagnosis(kind=DiagnosisKind.OUT_OF_BOUNDS, message="", line=700)
     report = make_report(Verdict.UNDEFINED_BEHAVIOR, cases=(make_case(Verdict.UNDEFINED_BEHAVIOR, diagnoses=(fault,)),))
@@ -209,3 +228,25 @@ def test_a_map_of_pages_lays_heads_over_one_another_and_names_blocks():
 def test_without_blame_there_is_no_map_of_keys():
     want = np.zeros((2, 3, 8))
     assert draw_keys(map_failures("O", ("BH", "N", "D"), want + 1, want, want == 0)) is None
+
+
+def luminance(color):
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_larger_errors_stand_out_more_in_light_and_in_dark():
+    sheet = (FOLDER / "styles/site.css").read_text()
+    colors = {name: re.findall(rf"--{name}: (#\w+);", sheet) for name in ["good-back", *(f"error-{n}" for n in "1234")]}
+    assert {len(found) for found in colors.values()} == {3}
+    for back, *ramp in zip(*colors.values(), strict=True):
+        against_right = [contrast(back, one) for one in ramp]
+        assert against_right[0] > 1.7
+        assert against_right[2] > 4.5
+        assert all(b > 1.5 * a for a, b in pairwise(against_right))

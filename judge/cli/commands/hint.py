@@ -27,9 +27,10 @@ def hint(
         raise UsageError(f"{problem_id} has {len(files)} hints, so there is no hint {number}.")
     wanted = number if number is not None else shown + 1
     if wanted > len(files):
+        option = "" if problem_id in state.accepted else " --spoil"
         remark(
             f"All {len(files)} hints of {problem_id} were shown. `{program_name()} hint {problem_id} 1` shows the "
-            f"first again; `{program_name()} solution {problem_id} --spoil` shows a solution."
+            f"first again; `{program_name()} solution {problem_id}{option}` shows a solution."
         )
         raise typer.Exit(Exit.NOTHING_TO_DO)
     say(f"Hint {wanted} of {len(files)}\n\n{files[wanted - 1].read_text(encoding='utf-8').strip()}")

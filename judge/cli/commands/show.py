@@ -66,7 +66,7 @@ def _facts(problem: "Problem", statement: str) -> str:
     told = all(f"`{name}`" in statement for name in names)
     parts = [cases] if told else [buffers, parameters, cases]
     if problem.default_launch not in statement:
-        parts.append(f"  Default launch: {problem.default_launch}")
+        parts.append(f"  Default launch: {problem.default_launch}\n  The starter names its own.")
     return "\n".join(parts)
 
 

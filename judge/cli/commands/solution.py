@@ -23,7 +23,7 @@ def solution(
     folder = problem_folder(problem_id)
     if not spoil and problem_id not in load_state().accepted:
         raise UsageError(
-            f"{problem_id} is not solved yet. `{program_name()} hint {problem_id}` helps; --spoil shows the solutions."
+            f"{problem_id} is not solved yet. `judge hint {problem_id}` helps; --spoil shows the solutions."
         )
     solutions = {path.stem: path for path in sorted((folder / "submissions" / "accepted").glob("*.cu"))}
     if name is None:

@@ -1,6 +1,7 @@
 """`judge token`: the tokens of a service's users."""
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,7 +82,10 @@ def revoke(
 
 
 class opened:  # noqa: N801 - reads as the word it is in a with statement
-    """The store with its tables up to date, closed at the end."""
+    """The store of a service, its tables up to date, closed at the end.
+
+    Raises UsageError where there is none, and makes none: a mistyped name would look like a service without users.
+    """
 
     def __init__(self, url: str) -> None:
         from judge.store.database import Database
@@ -89,13 +93,38 @@ class opened:  # noqa: N801 - reads as the word it is in a with statement
         self._database = Database(url)
 
     def __enter__(self) -> "Database":
+        from judge.errors import UsageError
         from judge.store.schema import migrate
 
+        if (where := self._missing()) is not None:
+            self._database.close()
+            raise UsageError(f"There is no database at {where}. `judge serve` makes one, or give --database.")
         migrate(self._database)
         return self._database
 
+    def _missing(self) -> str | None:
+        """Where nothing of a judge is; None where something is."""
+        from sqlalchemy import text
+
+        url = self._database.url
+        # Opening would make a file of nothing, so its head is read first.
+        if self._database.sqlite and not _is_sqlite(Path(url.database or "")):
+            return url.database
+        known = "sqlite_master WHERE name" if self._database.sqlite else "information_schema.tables WHERE table_name"
+        with self._database.read() as session:
+            found = session.execute(text(f"SELECT count(*) FROM {known} = 'alembic_version'")).scalar_one()
+        return None if found else url.database if self._database.sqlite else url.render_as_string(hide_password=True)
+
     def __exit__(self, *_: object) -> None:
         self._database.close()
+
+
+def _is_sqlite(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def seconds_of(text: str, option: str) -> float | None:

@@ -1,16 +1,11 @@
 """`judge workers`: the devices that judge for a service, and how they are."""
 
-from typing import Annotated
-
-import typer
-
+from judge.cli.commands.token import DEFAULT_DATABASE, DatabaseOption, opened
 from judge.cli.output import Format, FormatOption, say, say_json
 
 
 def workers(
-    database: Annotated[
-        str, typer.Option(envvar="JUDGE_DATABASE", help="sqlite:///FILE or postgresql://USER@HOST/NAME.")
-    ] = "sqlite:///judge.db",
+    database: DatabaseOption = DEFAULT_DATABASE,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """List the devices that judge for a service, and how they are."""
@@ -18,13 +13,9 @@ def workers(
 
     from judge.reports.style import style_for
     from judge.reports.tables import Column, render_table
-    from judge.store.database import Database
     from judge.store.devices import devices
-    from judge.store.schema import migrate
 
-    store = Database(database)
-    migrate(store)
-    with store.read() as session:
+    with opened(database) as store, store.read() as session:
         found = [
             {
                 "worker": one.worker,
@@ -37,7 +28,6 @@ def workers(
             }
             for one in devices(session)
         ]
-    store.close()
     if format_ is Format.JSON:
         say_json(found)
         return

@@ -6,10 +6,12 @@ import jsonschema
 import pytest
 
 from judge.cli.exits import Exit
-from judge.cli.program import program_name
+from judge.cli.program import as_typed, program_name
+from judge.cli.state import load_state, save_state
+from judge.errors import SubmissionError
 from judge.figures import Statistics
-from judge.records import Counters
-from judge.statistics import Choice, NotCountedError
+from judge.records import CompileMessage, Counters
+from judge.statistics import Choice, NotCompiledError, NotCountedError
 from tests.unit.reports.samples import wrong_report
 
 STATISTICS = Statistics(
@@ -120,6 +122,10 @@ def test_hints_come_one_by_one_and_end(cli):
     exhausted = cli("hint", "first-step")
     assert exhausted.code == Exit.NOTHING_TO_DO
     assert "solution first-step --spoil" in exhausted.err
+    state = load_state()
+    state.accepted["first-step"] = {}
+    save_state(state)
+    assert "solution first-step` shows" in cli("hint", "first-step").err
     assert "First hint." in cli("hint", "first-step", "1").out
     assert cli("hint", "first-step", "3").code == Exit.USAGE
     assert "First hint." in cli("hint", "second-step").out
@@ -248,3 +254,34 @@ def test_commands_are_shown_in_the_way_that_works_here(cli, tmp_path, monkeypatc
     monkeypatch.setenv("PATH", str(script.parent) if on_path else "/nowhere")
     monkeypatch.setattr("sys.argv", [str(script)])
     assert program_name() == name
+
+
+def test_a_command_is_put_the_users_way_once(cli, monkeypatch, tmp_path):
+    script = tmp_path / "judge/.venv/bin/judge"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("sys.argv", [str(script)])
+    name = program_name()
+    assert name.endswith("judge/.venv/bin/judge")
+    assert as_typed("`judge hint` or the judge starts; PROBLEM", "x") == f"`{name} hint` or the judge starts; x"
+    assert as_typed(as_typed("judge hint")) == f"{name} hint"
+    monkeypatch.setattr("judge.cli.program.program_name", lambda: name)
+    assert f"`{name} hint first-step` helps" in cli("solution", "first-step").err
+
+
+@pytest.mark.parametrize("messages", [True, False])
+def test_stats_shows_what_the_compiler_said_with_the_line(cli, monkeypatch, messages):
+    refusals = CompileMessage(line=2, column=3, message="x is undefined"), CompileMessage(line=1, message="so is y")
+
+    def collect(*_):
+        raise NotCompiledError(refusals) if messages else SubmissionError("x is undefined", 2, 3)
+
+    monkeypatch.setattr("judge.statistics.collect", collect)
+    Path("a.cu").write_text("// problem: first-step\nx = 1;\n", encoding="utf-8")
+    ended = cli("stats", "a.cu")
+    assert (ended.code, ended.out) == (Exit.COMPILE_ERROR, "")
+    assert "nothing was counted.\n\n  a.cu:2:3: error: x is undefined\n      2 | x = 1;\n        |   ^\n" in ended.err
+    assert ("a.cu:1: error: so is y" in ended.err) == messages
+    told = json.loads(cli("stats", "a.cu", "--format", "json").out)
+    assert told["error"]["message"] == "2:3: x is undefined"

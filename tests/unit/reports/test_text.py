@@ -217,3 +217,15 @@ def test_resources_say_what_they_were_compiled_for():
     assert "  Resources of the kernels, optimized for sm_90:\n" in shown
     assert "gqa<128>" in shown
     assert "Resources" not in text(report)
+
+
+def test_ratios_of_wrong_values_are_left_out():
+    def row(verdict):
+        case = make_case(verdict, read_amplification=7.5)
+        shown = render_text(make_report(verdict, cases=(case,)), Style(False, 200), verbose=True)
+        return ("7.50x" in shown, "1.04x" in shown)
+
+    assert row(Verdict.ACCEPTED) == (True, True)
+    assert row(Verdict.REQUIREMENT_UNMET) == (True, True)
+    assert row(Verdict.WRONG_ANSWER) == (False, False)
+    assert row(Verdict.UNDEFINED_BEHAVIOR) == (False, False)

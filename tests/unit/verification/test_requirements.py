@@ -1,11 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 
-from judge.problem import Requirement
+from judge.problem import Buffer, Requirement, Role
 from judge.records import AccessPattern, BankPattern, BufferTraffic, Counters
 from judge.verification.requirements import (
     baseline_names,
-    largest_amplification,
     needs_patterns,
+    told_amplification,
     unmet_patterns,
     unmet_requirements,
 )
@@ -67,10 +69,21 @@ def test_flops_are_held_against_another_case_of_the_same_kernel():
     assert baseline_names(problem, problem.cases) == ("full",)
 
 
-def test_the_largest_amplification_is_that_of_the_named_buffers():
-    assert largest_amplification(make_problem(), counters()) == 4.0
-    assert largest_amplification(make_problem(requirements=()), counters()) == 4.0
-    assert largest_amplification(make_problem(), Counters()) is None
+def test_the_told_amplification_is_that_of_the_named_buffers_else_of_the_largest():
+    long_and_short = {
+        "x": BufferTraffic(bytes_read=1280, unique_bytes_read=640, read_amplification=2.0),
+        "lengths": BufferTraffic(bytes_read=256, unique_bytes_read=4, read_amplification=64.0),
+    }
+    lengths = Buffer("lengths", "i32", ("1",), Role.INPUT)
+    without = make_problem(requirements=())
+    two = replace(without, buffers=(*without.buffers, lengths))
+    assert told_amplification(two, counters(buffers=long_and_short)) == 2.0
+    asks = Requirement("read_amplification", 9, "Read lengths less.", buffers=("x", "lengths"))
+    asked = replace(two, requirements=(asks,))
+    assert told_amplification(asked, counters(buffers=long_and_short)) == 64.0
+    assert told_amplification(make_problem(), counters()) == 4.0
+    assert told_amplification(make_problem(requirements=()), counters()) == 4.0
+    assert told_amplification(make_problem(), Counters()) is None
 
 
 PATTERNS = (
