@@ -61,6 +61,10 @@ class Box:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End its process, used or not."""
         try:
             self._process.end()
         finally:

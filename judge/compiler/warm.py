@@ -58,12 +58,11 @@ class WarmBoxes:
             _, box = self._ready.pop(_key(target), (0.0, None))
             self._not_before = time.monotonic() + self._quiet_s
             self._change.notify_all()
-        if box is None:
-            return Box(target)
-        if not box.alive:
-            box.__exit__()
-            return Box(target)
-        return box
+        if box is not None and box.alive:
+            return box
+        if box is not None:
+            box.close()
+        return Box(target)
 
     def refill(self) -> None:
         """Start what is lacking now."""
@@ -81,7 +80,7 @@ class WarmBoxes:
             left = [box for _, box in self._ready.values()]
             self._ready.clear()
         for box in left:
-            box.__exit__()
+            box.close()
 
     def _keep_ready(self) -> None:
         while (target := self._next()) is not None:
@@ -92,7 +91,7 @@ class WarmBoxes:
             except MachineError:
                 # Whoever compiles meets the same failure and tells it.
                 if box is not None:
-                    box.__exit__()
+                    box.close()
                 with self._change:
                     self._change.wait_for(lambda: self._closed, RETRY_S)
                 continue
@@ -107,7 +106,7 @@ class WarmBoxes:
                 now = time.monotonic()
                 old = [key for key, (since, _) in self._ready.items() if now - since > MAX_AGE_S]
                 for key in old:
-                    self._ready.pop(key)[1].__exit__()
+                    self._ready.pop(key)[1].close()
                 lacking = [target for key, target in self._targets.items() if key not in self._ready]
                 if lacking and now >= self._not_before:
                     return lacking[0]
