@@ -5,7 +5,7 @@ case are decided here, on the trusted side.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,16 +97,20 @@ class Casework:
         fail_fast: bool = False,
         kept: bool = False,
         quiet: bool = False,
+        enough: Callable[[], bool] = lambda: False,
     ) -> list[CaseReport]:
         """Run cases in order; all of them, unless fail_fast or two of them ran into their limit or killed the worker.
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
-        cases follows. quiet: tell the sink of failures only, because that other run decides.
+        cases follows. quiet: tell the sink of failures only, because that other run decides. enough: asked before
+        each case; no further one is run once it is true.
         """
         reports: list[CaseReport] = []
         self._explaining.begin()
         self._killed = []
         for position, case in enumerate(cases, start=1):
+            if enough():
+                break
             self._sink.case_started(session.kind, case.name, position, len(cases))
             for coming in cases[position - 1 : position + 1]:  # this one and the next
                 # Timed cases need quiet cores: the worker queues its launches from one of them.

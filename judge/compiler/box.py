@@ -96,12 +96,13 @@ def _compile(
             nvrtc.addNameExpression(program, expression)
         nvrtc.compileProgram(program, options)
         lowered = {expression: nvrtc.getLoweredName(program, expression) for expression in name_expressions}
-        image = nvrtc.getPTX(program) if kind == "ptx" else nvrtc.getCUBIN(program)
+        # CuPy takes the last byte of both for the end of a text; a cubin's is a part of its last header.
+        image = nvrtc.getPTX(program).rstrip(b"\0") if kind == "ptx" else nvrtc.getCUBIN(program) + b"\0"
     except nvrtc.NVRTCError as error:
         failure = str(error)
     return (
         {"failure": failure, "lowered": lowered},
-        image.rstrip(b"\0") if kind == "ptx" else image,
+        image,
         _log(nvrtc, program),
     )
 

@@ -138,6 +138,7 @@ class Worker:
         self._log = LogDrain(self._process.stdout)
         self._started = time.monotonic()
         self._kernel_runs = False
+        self._looked = self._started
         self.alive = True
 
     def __enter__(self) -> "Worker":
@@ -283,8 +284,11 @@ class Worker:
                 return frame
             if time.monotonic() > deadline:
                 raise _Lost("time")
-            if self._process.resident_bytes() > (memory_bytes or self.limits.memory_bytes):
-                raise _Lost("memory")
+            if time.monotonic() - self._looked > WATCH_INTERVAL_S:
+                # Reading /proc costs as much as a small case: not more often than the watch is worth.
+                self._looked = time.monotonic()
+                if self._process.resident_bytes() > (memory_bytes or self.limits.memory_bytes):
+                    raise _Lost("memory")
             poller.poll(1000 * min(WATCH_INTERVAL_S, max(deadline - time.monotonic(), 0.001)))
 
     def _verdict_of_loss(self, error: _Lost | WireError, when: str, limit_s: float) -> CaseResult:

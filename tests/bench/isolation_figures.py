@@ -1,4 +1,4 @@
-"""What isolation costs and how well its limits hold: `python -m tests.bench.isolation_figures [--hostile N]`.
+"""What isolation costs and how well its limits hold: `python -m tests.bench.isolation_figures [--hostile N] [--backend cuda]`.
 
 box overhead     start to ready and end, with bubblewrap and without, of the compiler and of a CPU worker
 submit to result one small case of splitk-merge, workers cold and from a pool
@@ -27,7 +27,7 @@ from judge.pipeline import judge_submission
 from judge.problem import Problem
 from judge.redteam.rows import catalogue
 from judge.redteam.selftest import HONEST_ROW, run_rows
-from judge.redteam.trial import Outcome
+from judge.redteam.trial import Backend, Outcome
 from judge.sandbox import process
 from judge.sandbox.bubblewrap import Absence, bubblewrap
 from judge.sandbox.cgroup import find_controllers
@@ -186,7 +186,20 @@ def left_overs() -> dict[str, int]:
         "descriptors": len(os.listdir("/proc/self/fd")),
         "tmp": sum(1 for _ in Path("/tmp").glob(f"{mine}*")),
         "groups": sum(1 for _ in groups.memory.glob(f"{mine}*")) if groups else 0,
+        **gpu_memory(),
     }
+
+
+def gpu_memory() -> dict[str, int]:
+    """Memory in use on each GPU, in MiB: of everybody, for nobody else is to be there."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except (ImportError, OSError, pynvml.NVMLError):
+        return {}
+    handles = [pynvml.nvmlDeviceGetHandleByIndex(ordinal) for ordinal in range(pynvml.nvmlDeviceGetCount())]
+    return {f"GPU {n} MiB": pynvml.nvmlDeviceGetMemoryInfo(handle).used >> 20 for n, handle in enumerate(handles)}
 
 
 def environment(entry: Path) -> bytes:
@@ -201,11 +214,13 @@ def zombies() -> list[str]:
     return [child for child in children if (Path("/proc") / child / "stat").read_text().rpartition(")")[2][1] == "Z"]
 
 
-def onslaught(count: int, jobs: int) -> None:
+def onslaught(count: int, jobs: int, backend: Backend) -> None:
     """The catalogue over and over. From its second round on a source is known to the store of compilations,
     as a resubmission is, unless it ended at a limit.
     """
-    rows = list(itertools.islice(itertools.cycle(catalogue()), count))
+    # What a GPU is told to time takes a minute each; tests/gpu has those.
+    chosen = [row for row in catalogue() if backend == "cpu" or (row.cuda and not row.timed)]
+    rows = list(itertools.islice(itertools.cycle(chosen), count))
     outcomes: list[Outcome] = []
 
     def told(outcome: Outcome) -> None:
@@ -214,11 +229,11 @@ def onslaught(count: int, jobs: int) -> None:
             print(f"    {len(outcomes)} after {time.monotonic() - began:.0f} s", flush=True)
 
     began = time.monotonic()
-    run_rows(rows[:jobs], "cpu", jobs, told)
+    run_rows(rows[:jobs], backend, jobs, told)
     before = left_overs()
     outcomes.clear()
     began = time.monotonic()
-    run_rows(rows, "cpu", jobs, told)
+    run_rows(rows, backend, jobs, told)
     seconds = time.monotonic() - began
     after = left_overs()
     hostile = [outcome for outcome in outcomes if outcome.row.id != HONEST_ROW.id]
@@ -233,7 +248,7 @@ def onslaught(count: int, jobs: int) -> None:
         for fault in outcome.faults:
             print(f"        {outcome.row.id}: {fault[:300]!r}")
     for name in before:
-        print(f"    {name:<12} before {before[name]:4}   after {after[name]:4}")
+        print(f"    {name:<12} before {before[name]:6}   after {after[name]:6}")
 
 
 def main() -> None:
@@ -241,6 +256,7 @@ def main() -> None:
     parser.add_argument("--hostile", type=int, default=1000, metavar="N", help="hostile submissions (default 1000)")
     parser.add_argument("--runs", type=int, default=20, help="repeats of every other figure, 0 for none")
     parser.add_argument("--jobs", type=int, default=2, help="hostile submissions at a time (default 2)")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="where the hostile ones are judged")
     options = parser.parse_args()
     found = bubblewrap()
     if isinstance(found, Absence):
@@ -252,7 +268,7 @@ def main() -> None:
         time_overrun(5 * options.runs)
         memory_overrun(3)
     if options.hostile:
-        onslaught(options.hostile, options.jobs)
+        onslaught(options.hostile, options.jobs, options.backend)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Kills and pauses parts of a service at random while it is under load, and then looks for what went wrong.
 
-    python -m tests.bench.kill_campaign [--kills 1000] [--postgresql] [--seed 1] [--pause 0.6]
+    python -m tests.bench.kill_campaign [--kills 1000] [--postgresql] [--seed 1] [--pause 0.6] [--seconds 600]
 
 On SQLite one house with two lanes is the victim; on PostgreSQL a server and three houses of workers, and the
 database itself. At the end nothing may be lost, judged twice into the record, or stuck. Prints a table; exit code 1
@@ -102,8 +102,9 @@ class Campaign:
         self._houses: list[House] = []
         self.outcome = Outcome()
 
-    def run(self, kills: int, pause_s: float) -> Outcome:
-        """kills: how many kills and pauses. pause_s: the longest time between two."""
+    def run(self, kills: int, pause_s: float, budget_s: float = float("inf")) -> Outcome:
+        """kills: how many kills and pauses. pause_s: the longest time between two. budget_s: after it there are no more."""
+        end = time.monotonic() + budget_s
         database = Database(self._url)
         prepare(database)
         self._houses = [House(command, self._folder) for command in self._commands]
@@ -112,6 +113,8 @@ class Campaign:
         try:
             self._until_served()
             for _ in range(kills):
+                if time.monotonic() > end:
+                    break
                 self._until_something_happened()
                 time.sleep(self._random.uniform(0.0, pause_s))
                 self._strike()
@@ -354,13 +357,14 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pause", type=float, default=1.2)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no further kill after so many")
     parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
     server = PostgreSQL(free_port()) if options.postgresql else None
     lanes = 2 if server is None else 3
     try:
         with tempfile.TemporaryDirectory() as name:
-            outcome = Campaign(Path(name), server, options.seed, lanes=lanes).run(options.kills, options.pause)
+            outcome = Campaign(Path(name), server, options.seed, lanes=lanes).run(options.kills, options.pause, options.seconds)
     finally:
         if server is not None:
             server.remove()

@@ -88,6 +88,8 @@ class CudaDevice:
     def warm_up(self) -> None:
         """Do now what the first case would otherwise wait for: allocation, copy, fill, a module, a launch."""
         self._load_trifle()
+        # Never freed: with the last small allocation of a case the driver would unmap the pages of all of them.
+        self._runtime.malloc(1)
         address = self.allocate(BufferLabel("warm", 1, (256,), "internal"), 256)
         self.upload(address, bytes(256))
         self.poison(address, 256, 0)
