@@ -1,9 +1,10 @@
-"""The process in which NVRTC runs, once: `python judge/compiler/box.py FD KIND`. Run as a script.
+"""The process in which NVRTC runs: `python judge/compiler/box.py FD KIND`. Run as a script.
 
-    load NVRTC, compile a trifle -> limits -> seals -> "ready" -> request -> answer -> end
+    load NVRTC, compile a trifle -> limits -> seals -> "ready" -> request -> answer -> ... -> end
 
 From "ready" on no path can be opened, so no source can read a file of the host; whatever happens to
-the process then is the source's doing. Run as a script, not with -m, so that the package's own
+the process then is the source's doing. It ends when its supervisor closes the channel: after one source, where that
+is a stranger's. Run as a script, not with -m, so that the package's own
 imports (which take longer than a compilation) stay out.
 """
 
@@ -43,18 +44,22 @@ def main(descriptor: int, kind: str) -> None:
         sys.stderr.flush()
         os._exit(UNUSABLE)
     send_frame(channel, {"type": "ready", "isolation": confinement.level, "nvrtc": list(nvrtc.getVersion())})
-    request, blobs = receive_frame(channel, REQUEST_CAP_BYTES)
-    answer, image, log = _compile(
-        nvrtc,
-        blobs[0].decode(),
-        request["source_name"],
-        tuple(request["options"]),
-        tuple(request["name_expressions"]),
-        tuple(name.encode() for name in request["headers"]),
-        tuple(blobs[1:]),
-        kind,
-    )
-    send_frame(channel, {"type": "compiled", **answer}, [image, log])
+    while True:
+        try:
+            request, blobs = receive_frame(channel, REQUEST_CAP_BYTES)
+        except PeerGone:
+            return
+        answer, image, log = _compile(
+            nvrtc,
+            blobs[0].decode(),
+            request["source_name"],
+            tuple(request["options"]),
+            tuple(request["name_expressions"]),
+            tuple(name.encode() for name in request["headers"]),
+            tuple(blobs[1:]),
+            kind,
+        )
+        send_frame(channel, {"type": "compiled", **answer}, [image, log])
 
 
 def _load_nvrtc() -> Any:
@@ -100,11 +105,9 @@ def _compile(
         image = nvrtc.getPTX(program).rstrip(b"\0") if kind == "ptx" else nvrtc.getCUBIN(program) + b"\0"
     except nvrtc.NVRTCError as error:
         failure = str(error)
-    return (
-        {"failure": failure, "lowered": lowered},
-        image,
-        _log(nvrtc, program),
-    )
+    log = _log(nvrtc, program)
+    nvrtc.destroyProgram(program)
+    return {"failure": failure, "lowered": lowered}, image, log
 
 
 def _log(nvrtc: Any, program: Any) -> bytes:

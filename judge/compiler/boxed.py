@@ -39,7 +39,10 @@ class Answer:
 
 
 class Box:
-    """One box, started at once and used once; a context manager that leaves no process behind."""
+    """One box, started at once; a context manager that leaves no process behind.
+
+    A stranger's source gets one of its own. It could compile several, within the limits of one.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -82,7 +85,7 @@ class Box:
         headers: HeaderSet,
         target: Target | None = None,
     ) -> Answer:
-        """Compile once. target: where it is not the one that the box was started for; kind and limits must be the same.
+        """Compile a source. target: where it is not the one the box was started for; kind and limits must be the same.
 
         Raises MachineError when the box does not come up or answers what no box of ours would.
         """

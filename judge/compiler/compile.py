@@ -10,8 +10,9 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 from judge.compiler.boxed import Answer, Box
 from judge.compiler.cache import DiskCache, default_folder
@@ -27,6 +28,18 @@ from judge.submission.unit import Plan, TranslationUnit
 from judge.worker.plan import MAX_STATIC_SHARED_BYTES
 
 _FORMAT = "module 1"
+
+
+class Compiler(Protocol):
+    """What compiles one source: a box, or a turn in one."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def compile(
+        self, source: str, source_name: str, name_expressions: Sequence[str], headers: HeaderSet, target: Target
+    ) -> Answer: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ def compile_unit(
     unit: TranslationUnit,
     target: Target,
     cache: DiskCache | None = None,
-    box: Callable[[Target], Box] = Box,
+    box: Callable[[Target], Compiler] = Box,
 ) -> Compilation:
     """Compile a unit. box: where the process comes from that compiles what is not in the cache.
 

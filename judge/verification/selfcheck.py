@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +37,7 @@ from judge.verification.declared import declaration_faults
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
 from judge.verification.leftovers import template_leftovers
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
+from judge.verification.workshop import Workshop
 
 SEED = 20260
 """Verification draws the same inputs every time: a problem must not be in order only by luck."""
@@ -62,7 +64,8 @@ class Settings:
     """backend: as in Options. full_matrix: every case that kills a mutant, not only the first. jobs: processes.
 
     brief: a kernel that must fail is run on the case it is expected to fail, or up to its first failure; on all
-    cases only where that does not show what is expected. only: names of the checks to run, all where it is empty.
+    cases only where that does not show what is expected. And kernels run in the verifying processes (workshop.py).
+    only: names of the checks to run, all where it is empty.
     """
 
     backend: Literal["auto", "cpu", "cuda"] = "cpu"
@@ -326,7 +329,18 @@ def _judge(
     fail_fast: bool = False,
 ) -> Report:
     options = Options(backend=settings.backend, seed=SEED, group="all", cases=cases, fail_fast=fail_fast)
-    return judge_submission(problem, data, name, options, NullSink())
+    if not settings.brief:
+        return judge_submission(problem, data, name, options, NullSink())
+    shop = _workshop()
+    return judge_submission(problem, data, name, options, NullSink(), shop.start, shop.compile)
+
+
+@functools.cache
+def _workshop() -> Workshop:
+    """That of this process, which takes it along when it ends."""
+    shop = Workshop()
+    Finalize(None, shop.close, exitpriority=1)
+    return shop
 
 
 def _inputs(problem: Problem, case: Case) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""What isolation costs and how well its limits hold: `python -m tests.bench.isolation_figures [--hostile N] [--backend cuda]`.
+"""What isolation costs and how well its limits hold: `python -m tests.bench.isolation_figures [OPTION]...`.
 
 box overhead     start to ready and end, with bubblewrap and without, of the compiler and of a CPU worker
 submit to result one small case of splitk-merge, workers cold and from a pool

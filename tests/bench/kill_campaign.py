@@ -8,6 +8,7 @@ when anything was found.
 """
 
 import argparse
+import faulthandler
 import os
 import random
 import signal
@@ -103,7 +104,7 @@ class Campaign:
         self.outcome = Outcome()
 
     def run(self, kills: int, pause_s: float, budget_s: float = float("inf")) -> Outcome:
-        """kills: how many kills and pauses. pause_s: the longest time between two. budget_s: after it there are no more."""
+        """kills: how many, none of them later than budget_s. pause_s: the longest time between two."""
         end = time.monotonic() + budget_s
         database = Database(self._url)
         prepare(database)
@@ -360,11 +361,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no further kill after so many")
     parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
+    # Who ends one that takes too long sees where it stood.
+    faulthandler.register(signal.SIGTERM, chain=True)
     server = PostgreSQL(free_port()) if options.postgresql else None
     lanes = 2 if server is None else 3
     try:
         with tempfile.TemporaryDirectory() as name:
-            outcome = Campaign(Path(name), server, options.seed, lanes=lanes).run(options.kills, options.pause, options.seconds)
+            outcome = Campaign(Path(name), server, options.seed, lanes=lanes).run(
+                options.kills, options.pause, options.seconds
+            )
     finally:
         if server is not None:
             server.remove()

@@ -196,7 +196,8 @@ def ncu() -> list[dict[str, Any]]:
             }
         )
         print(
-            f"{problem.id:<20} {case.name:<24} {timing.median_us:10.2f} {theirs:10.2f} {timing.median_us / theirs:9.3f} {(timing.median_us - launching) / theirs:10.3f}"
+            f"{problem.id:<20} {case.name:<24} {timing.median_us:10.2f} {theirs:10.2f} "
+            f"{timing.median_us / theirs:9.3f} {(timing.median_us - launching) / theirs:10.3f}"
         )
     return rows
 

@@ -1,5 +1,6 @@
 """Compiles a file of the corpus with the real compiler, and runs one of its kernels on the CPU device."""
 
+import atexit
 import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from judge.compiler import Target, compile_unit
 from judge.compiler.cache import DiskCache
 from judge.submission.model import Submission
 from judge.submission.unit import TranslationUnit
+from judge.verification.workshop import Workshop
 
 FOLDER = Path(__file__).parent
 POISON = 0xFF
@@ -68,6 +70,14 @@ def _headers() -> DiskCache:
     return DiskCache(Path(tempfile.mkdtemp(prefix="corpus-headers-")))
 
 
+@cache
+def _workshop() -> Workshop:
+    """A box for all files: what is tested is the code, not the compiler's box."""
+    shop = Workshop()
+    atexit.register(shop.close)
+    return shop
+
+
 CPU_TARGET = PatientTarget("ptx", "compute_90", "debug")
 
 
@@ -78,7 +88,7 @@ def image(file: str, target: Target = CPU_TARGET) -> tuple[bytes, str]:
     digest = hashlib.sha256(source.encode()).hexdigest()
     submission = Submission(file, source, source, (), (), True, (), (), digest)
     unit = TranslationUnit(source + "\n", SOURCE_NAME, (), (), submission, (), ())
-    compilation = compile_unit(unit, target, _headers())
+    compilation = compile_unit(unit, target, _headers(), _workshop().turn)
     assert compilation.ok, compilation.log
     return compilation.image, source
 
