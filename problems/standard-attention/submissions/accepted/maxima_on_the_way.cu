@@ -11,7 +11,7 @@
 // Measured: not measured yet.
 // @workspace float scores[BH * static_cast<long long>(N) * pitch(N)]
 // @workspace float maxima[BH * static_cast<long long>(pitch(N) / kTile) * pitch(N)]
-// @launch multiply<D><<<dim3(cdiv(N, kTile), cdiv(N, kTile), BH), kThreads, kBytesOfProduct>>>(Q, K, scores, maxima, N, scale, causal)
+// @launch multiply<<<dim3(cdiv(N, kTile), cdiv(N, kTile), BH), kThreads, kBytesOfProduct>>>(Q, K, scores, maxima, N, D, scale, causal)
 // @launch weigh<D><<<dim3(cdiv(N, kTile), BH), kThreads, Shape<D>::kBytes>>>(scores, maxima, V, O, N, causal)
 #include "common.cuh"
 
@@ -58,30 +58,18 @@ __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
 
-// sum[r] += a * (b0, b1), the latter 8 columns.
-__device__ __forceinline__ void add_products(float (&sum)[8], float a, float4 b0, float4 b1) {
-  sum[0] = fmaf(a, b0.x, sum[0]);
-  sum[1] = fmaf(a, b0.y, sum[1]);
-  sum[2] = fmaf(a, b0.z, sum[2]);
-  sum[3] = fmaf(a, b0.w, sum[3]);
-  sum[4] = fmaf(a, b1.x, sum[4]);
-  sum[5] = fmaf(a, b1.y, sum[5]);
-  sum[6] = fmaf(a, b1.z, sum[6]);
-  sum[7] = fmaf(a, b1.w, sum[7]);
-}
-
-// A CTA computes 128 x 128 scores, thread (y, x) those of the queries y + 16 i and of the keys 4 x .. 4 x + 3 and
-// 64 + 4 x .. 64 + 4 x + 3. Columns of 16 bytes are exchanged (XOR), so that half a warp, which needs 8 keys and 2 queries,
-// gets them at once.
-template <int D>
+// A CTA computes 128 x 128 scores, thread (y, x) those of the queries 8 y .. 8 y + 7 and of the keys
+// 4 x .. 4 x + 3 and 64 + 4 x .. . Columns of 16 bytes are exchanged (XOR), so that half a warp, which needs 8 keys and 2
+// queries, gets them at once. A warp past the last query has nothing to multiply.
 __global__ void __launch_bounds__(kThreads, 2)
 multiply(const float* __restrict__ Q, const float* __restrict__ K, float* __restrict__ scores,
-         float* __restrict__ maxima, int N, float scale, bool causal) {
+         float* __restrict__ maxima, int N, int D, float scale, bool causal) {
   extern __shared__ __align__(16) float tiles[];
   if (causal && blockIdx.x > blockIdx.y) return;  // nobody reads a tile above the diagonal
   const size_t head = static_cast<size_t>(blockIdx.z) * N;
   const int first_query = blockIdx.y * kTile, first_key = blockIdx.x * kTile;
   const int lane = threadIdx.x % 32, x = lane / 2, y = threadIdx.x / 32 * 2 + lane % 2;
+  const bool any = first_query + threadIdx.x / 32 * 16 < N;
 
   auto ask = [&](int step) {
     float* q_tile = tiles + step % 2 * (2 * kTile * kStep);
@@ -91,7 +79,7 @@ multiply(const float* __restrict__ Q, const float* __restrict__ K, float* __rest
     for (int i = 0; i < kTile / 32; ++i) {
       const int row = threadIdx.x / 8 + 32 * i;
       const int query = first_query + row, key = first_key + row, d = step * kStep + 4 * column;
-      copy_16(q_tile + row * kStep + 4 * (column ^ row % 8), Q + (head + min(query, N - 1)) * D + d, query < N);
+      copy_16(q_tile + row * kStep + 4 * (column ^ row / 8 % 8), Q + (head + min(query, N - 1)) * D + d, query < N);
       copy_16(k_tile + row * kStep + 4 * (column ^ row / 4 % 8), K + (head + min(key, N - 1)) * D + d, key < N);
     }
     commit_copies();
@@ -110,14 +98,15 @@ multiply(const float* __restrict__ Q, const float* __restrict__ K, float* __rest
     if (step + 1 < D / kStep) ask(step + 1);
     const float* q_tile = tiles + step % 2 * (2 * kTile * kStep);
     const float* k_tile = q_tile + kTile * kStep;
-#pragma unroll 2
+    if (!any) continue;
+#pragma unroll 1
     for (int d = 0; d < kStep / 4; ++d) {
       float4 k[8];
 #pragma unroll
       for (int j = 0; j < 8; ++j) k[j] = quad(k_tile + (4 * x + j % 4 + j / 4 * 64) * kStep + 4 * (d ^ x % 8));
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float4 q = quad(q_tile + (y + 16 * i) * kStep + 4 * (d ^ y % 8));
+        const float4 q = quad(q_tile + (8 * y + i) * kStep + 4 * (d ^ y % 8));
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
           s[i][j] = fmaf(q.x, k[j].x, s[i][j]);
@@ -129,10 +118,11 @@ multiply(const float* __restrict__ Q, const float* __restrict__ K, float* __rest
     }
   }
 
+  if (!any) return;
   const bool masked = first_key + kTile > N || (causal && blockIdx.x == blockIdx.y);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const int query = first_query + y + 16 * i;
+    const int query = first_query + 8 * y + i;
     float top = -INFINITY;
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
@@ -157,7 +147,7 @@ multiply(const float* __restrict__ Q, const float* __restrict__ K, float* __rest
 
 // A CTA computes 128 rows of O. Weights lie turned in shared memory, [key][query], so that a thread reads 4 of its queries at
 // once; groups of 4 queries are exchanged by the key (XOR), so that a warp, which stores 4 keys of 8 lanes of 4 rows, meets
-// no bank twice. Thread (y, x) of a group has the queries 4 y .. 4 y + 3 and 64 + 4 y .. and the columns 4 x .. 4 x + 3 and
+// no bank twice. Thread (y, x) of a group has the queries 8 y .. 8 y + 7 and the columns 4 x .. 4 x + 3 and
 // D / 2 + 4 x .. .
 template <int D>
 __global__ void __launch_bounds__(kThreads, Shape<D>::kCtasPerSm)
@@ -166,13 +156,14 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
   constexpr int kX = Shape<D>::kX, kGroups = Shape<D>::kGroups, kOfGroup = Shape<D>::kOfGroup;
   constexpr int kKeys = Shape<D>::kKeys, kInWarp = 32 / kX;
   extern __shared__ __align__(16) float tiles[];
-  __shared__ float inverse[kTile];
+  __shared__ float against[kTile], inverse[kTile];
   const size_t head = static_cast<size_t>(blockIdx.y) * N;
   // With the mask, the longest rows begin first.
   const int tile = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x, first_query = tile * kTile;
-  const int end = causal ? first_query + kTile : pitch(N);
+  const int end = causal ? min(N, first_query + kTile) : N;
   const int lane = threadIdx.x % 32, group = threadIdx.x / kOfGroup, in_group = threadIdx.x % kOfGroup;
   const int x = lane / 2 % kX, y = in_group / 32 * kInWarp + lane % 2 + lane / (2 * kX) * 2;
+  const bool any = first_query + in_group / 32 * (8 * kInWarp) < N;
 
   // Of the scores a thread has those of the rows row + 32 i, 4 of every 32 keys.
   const int row = threadIdx.x / 8, column = threadIdx.x % 8;
@@ -201,21 +192,20 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
     commit_copies();
   };
 
-  ask(0, 0);
-  load(0);
-  float against[4], sum[4];
+  float sum[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int query = first_query + row + 32 * i;
     float top = -INFINITY;
-    for (int t = column; query < N && t < end / kTile; t += 8) {
+    for (int t = column; query < N && t * kTile < end; t += 8) {
       top = fmaxf(top, maxima[(static_cast<size_t>(blockIdx.y) * (pitch(N) / kTile) + t) * pitch(N) + query]);
     }
 #pragma unroll
     for (int step = 4; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
-    against[i] = query < N ? top * kLog2e : 0.f;  // no -INFINITY: every query sees key 0
+    if (column == 0) against[row + 32 * i] = query < N ? top * kLog2e : 0.f;  // every query sees key 0: no -INFINITY
     sum[i] = 0.f;
   }
+  __syncthreads();
   auto weights = [&](int turn) {
     float* w_tile = tiles + turn * Shape<D>::kFloats;
 #pragma unroll
@@ -223,8 +213,9 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float4 s = raw[g][i];
-        const float w[4] = {exp2_fast(fmaf(s.x, kLog2e, -against[i])), exp2_fast(fmaf(s.y, kLog2e, -against[i])),
-                            exp2_fast(fmaf(s.z, kLog2e, -against[i])), exp2_fast(fmaf(s.w, kLog2e, -against[i]))};
+        const float top = against[row + 32 * i];
+        const float w[4] = {exp2_fast(fmaf(s.x, kLog2e, -top)), exp2_fast(fmaf(s.y, kLog2e, -top)),
+                            exp2_fast(fmaf(s.z, kLog2e, -top)), exp2_fast(fmaf(s.w, kLog2e, -top))};
         sum[i] += w[0] + w[1] + (w[2] + w[3]);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -239,10 +230,9 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
   for (int i = 0; i < 8; ++i)
 #pragma unroll
     for (int c = 0; c < 8; ++c) o[i][c] = 0.f;
-  weights(0);
-  int turn = 0;
+  int turn = 1;
 #pragma unroll 1
-  for (int first = 0; first < end; first += kKeys) {
+  for (int first = -kKeys; first < end; first += kKeys) {  // the first turn has nothing to multiply yet
     wait_for_copies();
     __syncthreads();  // V and the weights of the step are there; those of the one before are done with
     const bool more = first + kKeys < end;
@@ -253,20 +243,19 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
     const float* w_tile = tiles + turn * Shape<D>::kFloats + group * kStep * kTile;
     const float* v_tile = tiles + turn * Shape<D>::kFloats + kKeys * kTile + group * kStep * D;
 #pragma unroll 1
-    for (int k = 0; k < kStep; k += 4) {
+    for (int k = first < 0 || !any ? kStep : 0; k < kStep; k += 4) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const float* w = w_tile + (k + e) * kTile + (4 * y ^ k);
-        const float4 w0 = quad(w), w1 = quad(w + 64);
-        const float4 v0 = quad(v_tile + (k + e) * D + 4 * x), v1 = quad(v_tile + (k + e) * D + D / 2 + 4 * x);
-        add_products(o[0], w0.x, v0, v1);
-        add_products(o[1], w0.y, v0, v1);
-        add_products(o[2], w0.z, v0, v1);
-        add_products(o[3], w0.w, v0, v1);
-        add_products(o[4], w1.x, v0, v1);
-        add_products(o[5], w1.y, v0, v1);
-        add_products(o[6], w1.z, v0, v1);
-        add_products(o[7], w1.w, v0, v1);
+        const float* of_key = w_tile + (k + e) * kTile;
+        __align__(16) float w[8], v[8];
+        quad(w) = quad(of_key + (8 * y ^ k));
+        quad(w + 4) = quad(of_key + (8 * y + 4 ^ k));
+        quad(v) = quad(v_tile + (k + e) * D + 4 * x);
+        quad(v + 4) = quad(v_tile + (k + e) * D + D / 2 + 4 * x);
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+#pragma unroll
+          for (int c = 0; c < 8; ++c) o[i][c] = fmaf(w[i], v[c], o[i][c]);
       }
     }
     turn ^= 1;
@@ -294,20 +283,13 @@ weigh(const float* __restrict__ scores, const float* __restrict__ maxima, const 
   if (group > 0) return;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const int in_tile = 4 * y + i % 4 + i / 4 * 64;
+    const int in_tile = 8 * y + i;
     if (first_query + in_tile >= N) continue;
 #pragma unroll
     for (int other = 1; other < kGroups; ++other) {
       const float* from = tiles + (((other - 1) * 16 + 2 * i) * kOfGroup + in_group) * 4;
-      const float4 a = quad(from), b = quad(from + 4 * kOfGroup);
-      o[i][0] += a.x;
-      o[i][1] += a.y;
-      o[i][2] += a.z;
-      o[i][3] += a.w;
-      o[i][4] += b.x;
-      o[i][5] += b.y;
-      o[i][6] += b.z;
-      o[i][7] += b.w;
+#pragma unroll
+      for (int c = 0; c < 8; ++c) o[i][c] += from[c / 4 * (4 * kOfGroup) + c % 4];
     }
     const float part = inverse[in_tile];
     float* to = O + (head + first_query + in_tile) * D + 4 * x;
