@@ -1,6 +1,6 @@
 // problem: flash-forward
 // The most tiles there can be are counted for tiles of 64 keys; the widest heads have tiles of 16.
-// expect-case: head-128-333-causal
+// expect-case: head-128-273-causal
 #include "common.cuh"
 
 constexpr int kQueries = 64;  // threads of a block, one query each
