@@ -1,13 +1,21 @@
-"""Makes docs/results.md from files of figures: `python scripts/results_page.py JSON... [PAGE.md]`. Nothing is typed.
+"""Adds measured figures to docs/results.json and makes the pages of it: `python scripts/results_page.py [JSON...]`.
+
+    docs/results.json             every figure that a page shows, the latest of each case of each model solution
+    docs/results.md               all of them as tables
+    docs/guide.md                 the ladders as a story; its prose is problems/ID/ladder.md (scripts/guide_page.py)
+    docs/pages/roofline-ID.svg    where the rungs of a problem stand under the roof
 
 The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json, of which the model solutions
-are taken. They belong to one device; where several have the same case of the same solution, the last one counts, and
-solutions that are no longer there are left out. Device, driver, clocks and dates are in them. Trials of the timing and
-the batch over several GPUs are taken from beside the files: comparisons of all runs together, else the last.
+are taken; trials of the timing and the batch over several GPUs lie beside them. In what order they are given, and how
+often, is the same: the date in them decides. Without a file the pages are made of what is there. Solutions that are no
+longer in problems/ are left out. All figures belong to one device: --anew begins with the given files alone. --docs
+FOLDER: there, instead of docs.
 """
 
+import argparse
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +23,32 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from judge.catalogue import find_problems, load_problem  # noqa: E402 - this script is run as a file
+from scripts.guide_page import write_guide  # noqa: E402
 
-PAGE = ROOT / "docs/results.md"
+Row = dict[str, Any]
+
+STORE = "results.json"
+TRIALS = ("repeat", "aa", "slower", "ncu", "batch")
+ADDED_UP = ("aa", "slower")
+"""Trials whose runs count together; of the others the last one does."""
+
+KEPT = (
+    "problem", "solution", "case", "date", "median_us", "p10_us", "p90_us", "samples", "rel_ci95", "noisy",
+    "limited_by", "refused", "verified_rows", "rows", "minimum_bytes", "minimum_flops", "arithmetic", "bound", "gbs",
+    "tflops", "roofline_fraction", "tier", "rates",
+)  # fmt: skip
+"""What a page may show of a timed row."""
 
 HEAD = """\
 # Results of the model solutions
 
 Made by `scripts/results_page.py` from what `scripts/gpu_bench.sh` wrote; do not edit. How each figure is
-taken is in [timing.md](timing.md).
+taken is in [timing.md](timing.md); what the solutions do to get there, in [the guide](guide.md).
 """
 
 
-def page(body: dict[str, Any], trials: dict[str, list[dict[str, Any]]] | None = None) -> str:
-    """The whole page. trials: rows of repeat, aa, slower, ncu and batch, those that were taken."""
+def page(body: dict[str, Any]) -> str:
+    """The whole page of what docs/results.json holds."""
     told = body["environment"]
     gpu = told["gpus"][0] if told["gpus"] else {}
     parts = [HEAD, "| what | measured on |", "|---|---|"]
@@ -40,23 +61,20 @@ def page(body: dict[str, Any], trials: dict[str, list[dict[str, Any]]] | None = 
             ("memory clock", gpu.get("clocks.mem")),
             ("power limit", gpu.get("power.limit")),
             ("CuPy, NVRTC", f"{told['cupy']}, {told['nvrtc']}"),
-            ("date", told["date"]),
+            ("dates", ", ".join(sorted({row["date"] for row in body["rows"]}))),
         )
         if value
     ]
-    timed = [row for row in body["rows"] if "median_us" in row]
+    timed = body["rows"]
     for problem in dict.fromkeys(row["problem"] for row in timed):
         parts += ["", f"## {problem}", "", *_table([row for row in timed if row["problem"] == problem])]
     rates = [row["rates"] for row in timed if row.get("rates")]
     if rates:
         parts += ["", "## What the device did meanwhile", "", *_rates(rates)]
-    parts += _trials(trials or {})
-    untimed = [row for row in body["rows"] if "median_us" not in row]
-    if untimed:
+    parts += _trials(body["trials"])
+    if body["untimed"]:
         parts += ["", "## Not timed", ""]
-        parts += [f"- {row['solution']}: {row['verdict']}, {row['message']}" for row in untimed]
-    if body.get("left_out"):
-        parts += ["", f"Left out for want of time: {', '.join(body['left_out'])}."]
+        parts += [f"- {row['solution']}: {row['verdict']}, {row['message']}" for row in body["untimed"]]
     return "\n".join(parts) + "\n"
 
 
@@ -92,7 +110,13 @@ def _rates(rates: list[dict[str, float]]) -> list[str]:
     return lines
 
 
-def _trials(trials: dict[str, list[dict[str, Any]]]) -> list[str]:
+def _trials(taken: dict[str, dict[str, list[Row]]]) -> list[str]:
+    """taken: of each trial the rows of each date."""
+    trials = {
+        name: [row for date in (sorted(runs) if name in ADDED_UP else [max(runs)]) for row in runs[date]]
+        for name, runs in taken.items()
+        if runs
+    }
     lines: list[str] = []
     if ncu := [row for row in trials.get("ncu", []) if "ncu_us" in row]:
         lines += ["", "### Beside ncu's kernel duration", "", "| problem | case | judge us | ncu us | ratio |"]
@@ -126,30 +150,47 @@ def _trials(trials: dict[str, list[dict[str, Any]]]) -> list[str]:
     return ["", "## Can the times be trusted", *lines] if lines else []
 
 
-def merged(bodies: list[dict[str, Any]]) -> dict[str, Any]:
-    """One body of several, in order. Raises ValueError for files of different devices or drivers."""
-    kept: dict[tuple[str, str], dict[str, Any]] = {}
-    untimed: list[dict[str, Any]] = []
-    for body in bodies:
-        for row in map(_as_figure, body["rows"]):
-            if row is not None and "median_us" in row and _still_there(row["solution"]):
-                kept[row["solution"], row["case"]] = row
-            elif row is not None and "median_us" not in row:
-                untimed.append(row)
-    machines = {
-        json.dumps([(gpu["name"], gpu["driver_version"]) for gpu in b["environment"]["gpus"][:1]]) for b in bodies
-    }
+def added(store: dict[str, Any] | None, sources: Sequence[Path]) -> dict[str, Any]:
+    """What docs/results.json is to hold. Raises ValueError for figures of different devices or drivers."""
+    bodies = [] if store is None else [store]
+    bodies += [json.loads(source.read_text(encoding="utf-8")) for source in sources]
+    machines = {_machine(body["environment"]) for body in bodies}
     if len(machines) > 1:
-        raise ValueError(f"figures of different devices cannot stand on one page: {', '.join(sorted(machines))}")
+        raise ValueError(
+            f"figures of different devices cannot stand on one page: {'; '.join(sorted(machines))}. "
+            "Give --anew to begin with these files alone."
+        )
+    rows = [row for body in bodies for row in map(_as_figure, _dated(body)) if row is not None]
+    kept: dict[tuple[str, str], Row] = {}
+    for row in sorted((row for row in rows if "median_us" in row), key=lambda row: str(row["date"])):
+        if _still_there(row["solution"]):
+            kept[row["solution"], row["case"]] = {name: row[name] for name in KEPT if name in row}
+    timed = {row["solution"] for row in kept.values()}
+    untimed = {row["solution"]: row for body in bodies for row in body.get("untimed", [])}
+    untimed |= {row["solution"]: row for row in rows if "median_us" not in row}
     places = {name: place for place, name in enumerate(find_problems())}
-    rows = sorted(
-        kept.values(), key=lambda row: (places.get(row["problem"], len(places)), row["solution"], row["case"])
-    )
-    dates = sorted({body["environment"]["date"] for body in bodies})
-    timed = {row["solution"] for row in rows}
-    left = [name for name in bodies[-1].get("left_out", []) if name not in timed]
-    environment = {**bodies[-1]["environment"], "date": ", ".join(dates)}
-    return {"environment": environment, "rows": rows + untimed, "left_out": left}
+    latest = max(bodies, key=lambda body: str(body["environment"]["date"]))["environment"]
+    return {
+        "environment": latest,
+        "rows": [
+            row
+            for _, row in sorted(kept.items(), key=lambda item: (places.get(item[1]["problem"], len(places)), item[0]))
+        ],
+        "untimed": [
+            {name: row[name] for name in ("solution", "verdict", "message")}
+            for solution, row in sorted(untimed.items())
+            if solution not in timed and _still_there(solution)
+        ],
+        "trials": _all_trials([] if store is None else [store["trials"]], sources),
+    }
+
+
+def _machine(environment: dict[str, Any]) -> str:
+    return "; ".join(f"{gpu['name']}, driver {gpu['driver_version']}" for gpu in environment["gpus"][:1])
+
+
+def _dated(body: dict[str, Any]) -> Iterable[Row]:
+    return ({"date": body["environment"]["date"], **row} for row in body["rows"])
 
 
 def _still_there(solution: str) -> bool:
@@ -157,7 +198,7 @@ def _still_there(solution: str) -> bool:
     return (ROOT / "problems" / problem / "submissions/accepted" / name).exists()
 
 
-def _as_figure(row: dict[str, Any]) -> dict[str, Any] | None:
+def _as_figure(row: Row) -> Row | None:
     """A row of the ladder as one of the figures; None where it is no model solution or was not timed."""
     if "solution" in row:
         return row
@@ -169,31 +210,55 @@ def _as_figure(row: dict[str, Any]) -> dict[str, Any] | None:
     return {**row, "solution": f"{row['problem']}/{row['file']}", "tier": tier}
 
 
-def _trials_beside(sources: list[Path]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+def _all_trials(known: Sequence[dict[str, Any]], sources: Sequence[Path]) -> dict[str, dict[str, list[Row]]]:
+    """Of each trial the rows of each date: those in the store, and those beside the files."""
+    found: dict[str, dict[str, list[Row]]] = {name: {} for name in TRIALS}
+    for trials in known:
+        for name, runs in trials.items():
+            found[name] |= runs
     for folder in dict.fromkeys(source.parent for source in sources):
-        for name in ("repeat", "aa", "slower", "ncu", "batch"):
+        for name in TRIALS:
             path = folder / ("gpu_batch.json" if name == "batch" else f"trial_{name}.json")
             if path.exists():
-                rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-                found[name] = found.get(name, []) + rows if name in ("aa", "slower") else rows
-    return found
+                body = json.loads(path.read_text(encoding="utf-8"))
+                found[name][body["environment"]["date"]] = body["rows"]
+    return {
+        name: runs if name in ADDED_UP else {date: runs[date] for date in sorted(runs)[-1:]}
+        for name, runs in found.items()
+    }
 
 
-def main(arguments: list[str]) -> int:
-    sources = [Path(name) for name in arguments if name.endswith(".json")]
-    pages = [Path(name) for name in arguments if not name.endswith(".json")]
-    if not sources or len(pages) > 1:
-        sys.stderr.write("usage: results_page.py JSON... [PAGE.md]\n")
-        return 2
+def as_text(store: dict[str, Any]) -> str:
+    """The store as JSON with a line for every row, so that a later run changes the lines of its rows."""
+    parts = []
+    for name, value in store.items():
+        if isinstance(value, list):
+            rows = ",\n".join(f"  {json.dumps(row)}" for row in value)
+            parts.append(f'"{name}": [\n{rows}\n]' if value else f'"{name}": []')
+        else:
+            parts.append(f'"{name}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="results_page.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("sources", nargs="*", type=Path, metavar="JSON", help="gpu_figures.json, ladder.json")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the pages and results.json are")
+    parser.add_argument("--anew", action="store_true", help="forget the figures that are there")
+    options = parser.parse_args(arguments)
+    path = options.docs / STORE
+    store = json.loads(path.read_text(encoding="utf-8")) if path.is_file() and not options.anew else None
+    if store is None and not options.sources:
+        parser.error(f"{path} holds no figures yet: name a file that has some")
     try:
-        body = merged([json.loads(source.read_text(encoding="utf-8")) for source in sources])
+        body = added(store, options.sources)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    target = pages[0] if pages else PAGE
-    target.write_text(page(body, _trials_beside(sources)), encoding="utf-8")
-    sys.stdout.write(f"wrote {target}\n")
+    path.write_text(as_text(body), encoding="utf-8")
+    (options.docs / "results.md").write_text(page(body), encoding="utf-8")
+    written = write_guide(body, options.docs)
+    sys.stdout.write(f"wrote {', '.join(str(one) for one in (path, options.docs / 'results.md', *written))}\n")
     return 0
 
 

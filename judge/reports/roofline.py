@@ -181,7 +181,8 @@ def draw_svg(picture: Picture) -> str:
     parts.append(_label(x(low) + 8, y(picture.roof(low)) - 24, f"{picture.rates.read_gbs:.0f} GB/s read", "start"))
     rate = f"{picture.peak:.1f} TFLOP/s of {_ARITHMETIC[picture.arithmetic]}"
     parts.append(_label(_SVG_WIDTH - _MARGIN, y(picture.peak) - 8, rate, "end"))
-    for point in picture.points:
+    labels = _label_places([(x(point.intensity), y(point.tflops)) for point in picture.points])
+    for point, label_y in zip(picture.points, labels, strict=True):
         share = "" if point.fraction is None else f" {point.fraction:.0%}"
         px, py = x(point.intensity), y(point.tflops)
         # Bound by memory or not, the distance to the roof is what a reader looks for.
@@ -189,10 +190,21 @@ def draw_svg(picture: Picture) -> str:
         parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="5" fill="#c30"/>')
         side = "end" if px > _SVG_WIDTH / 2 else "start"
         words = point.case + share + (f" ({point.note})" if point.note else "")
-        parts.append(_label(px + (-9 if side == "end" else 9), py + 16, words, side))
+        parts.append(_label(px + (-9 if side == "end" else 9), label_y, words, side))
     parts.append(_label(_SVG_WIDTH / 2, _SVG_HEIGHT - 16, "FLOP/byte (least of each)", "middle"))
     parts.append(_label(16, _MARGIN - 16, "TFLOP/s", "start"))
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _label_places(points: list[tuple[float, float]]) -> list[float]:
+    """For each point (x, y) the y of its label: below it, and below the labels of near points above it."""
+    placed: dict[int, tuple[float, float]] = {}
+    for number in sorted(range(len(points)), key=lambda number: points[number][1]):
+        x, y = points[number][0], points[number][1] + 16
+        while any(abs(x - other_x) < 160 and abs(y - other_y) < 14 for other_x, other_y in placed.values()):
+            y += 2
+        placed[number] = (x, y)
+    return [placed[number][1] for number in range(len(points))]
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, color: str, width: float) -> str:

@@ -61,6 +61,7 @@ HIDDEN = (
     hidden("head-128", 2, 70, 128),
     hidden("head-128-causal", 2, 50, 128, causal=True, scale=0.2),
     hidden("head-128-tiles-causal", 5, 200, 128, causal=True, doc="the widest heads over many tiles"),
+    hidden("head-128-273-causal", 1, 273, 128, causal=True, doc="the widest heads over more than 256 keys"),
     hidden("other-scale", 2, 70, scale=0.3, doc="a scale that is not 1/sqrt(D)"),
     hidden("index-causal", 2, 129, family="index", causal=True),
     hidden("dims", 3, 33, family="dims"),

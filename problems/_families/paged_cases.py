@@ -100,4 +100,13 @@ HIDDEN = (
     hidden("equal-scores", (65, 16), family="equal"),
 )
 
+EMPTY_AMONG_MANY = hidden(
+    "empty-among-many",
+    (3, 0, 20, 1, 0, 33, 7, 0, 16, 0, 2),
+    (2, 1),
+    32,
+    doc="eleven sequences, some without a token: more than one round of eight",
+)
+"""For problems that have contexts of 0."""
+
 CPU_CASES = (*SAMPLES, BOOK, *HIDDEN)

@@ -11,6 +11,9 @@ CASES = (
     *paged_cases.HIDDEN,
     hidden("all-empty", (0, 0), (4, 2), 32, doc="no sequence has a token: all of out is 0"),
     hidden("empty-between", (33, 0, 129, 0, 1), (4, 2), 32, doc="sequences without a token between others"),
+    paged_cases.EMPTY_AMONG_MANY,
+    hidden("context-4129", (4129,), (2, 1), 32, doc="more than 4096 tokens, the last one alone in its page"),
+    hidden("group-8-segments", (300, 45), (16, 2), 64, doc="512 numbers of q a KV head, over several segments"),
     hidden("split-edges", (127, 128, 129, 255, 256, 257), (2, 1), 32, doc="around 8 and 16 pages"),
     hidden("index-split", (100, 272), (2, 1), 32, family="index", doc="V[t] = t: the mean index of the tokens counted"),
     hidden(

@@ -32,6 +32,7 @@ CASES = (
     paged_cases.BOOK_LENGTHS,
     *(case for case in paged_cases.HIDDEN if case.name not in _MERGED_AWAY),
     hidden("page-and-neighbors", (15, 16, 17, 0), (4, 2), 32, doc="around one page, and a sequence without tokens"),
+    paged_cases.EMPTY_AMONG_MANY,
     hidden("chunk-edges", (1023, 1024, 1025, 2049), (1, 1), 32, doc="around one and two chunks of 1024 tokens"),
     hidden("rising-chunks", (2500, 1030), (1, 1), 32, family="rising", doc="the maximum rises from chunk to chunk"),
     hidden("stairs-4096", (4096,), (1, 1), 32, family="stairs-rising", doc="a step with each 1024 tokens"),

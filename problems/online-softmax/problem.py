@@ -87,6 +87,7 @@ CASES = (
     _case("masked-first-tile", 6, 4, 8, family="masked-first", doc="every score of the first tile is -inf"),
     _case("masked-later-tile", 6, 4, 8, family="masked-later"),
     _case("masked-row", 6, 4, 8, family="masked-row", doc="every other row is all -inf: the result is 0"),
+    _case("long-rows", 3, 67, 64, doc="rows of 4288 scores: more than a CTA takes at once"),
     _case("bench-32768x1024", 32768, 32, 32, group=Group.BENCH, family="uniform", time_limit_s=60.0),
     _case("bench-256x65536", 256, 512, 128, group=Group.BENCH, family="uniform", time_limit_s=60.0),
 )

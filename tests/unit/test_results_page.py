@@ -1,10 +1,15 @@
-"""The results page is made of the figures' own file, and of nothing else."""
+"""The pages of results are made of the figures' own files, and of nothing else."""
 
+import importlib
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+from judge.catalogue import find_problems, load_problem
+from judge.problem import Group
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,12 +22,14 @@ def script():
     return module
 
 
-RATES = {"read_gbs": 4211.4, "copy_gbs": 3990.1, "f32_tflops": 51.2, "f16_tflops": 611.9, "overhead_us": 2.1}
+RATES = {
+    "read_gbs": 4211.4, "copy_gbs": 3990.1, "f32_tflops": 51.2, "f16_tflops": 611.9, "overhead_us": 2.1, "samples": 3,
+}  # fmt: skip
 ROW = {
     "problem": "gqa-decode", "solution": "gqa-decode/warps.cu", "case": "bench-64x4096", "verdict": "accepted",
     "message": "", "gbs": 3800.2, "roofline_fraction": 0.902, "tier": "gold", "median_us": 565.3, "rel_ci95": 0.0041,
     "tflops": 7.6, "bound": "memory", "rows": 2048, "verified_rows": 1902, "noisy": False, "limited_by": ["power cap"],
-    "refused": None, "rates": RATES,
+    "refused": None, "minimum_bytes": 2149646592, "minimum_flops": 4294967296, "rates": RATES,
 }  # fmt: skip
 BODY = {
     "environment": {
@@ -31,27 +38,25 @@ BODY = {
     },
     "rows": [ROW, {**ROW, "case": "bench-mixed", "gbs": None, "roofline_fraction": None, "tier": None, "noisy": True,
                    "bound": "launch", "rates": {**RATES, "read_gbs": 4100.0}},
-             {"solution": "gqa-decode/bad.cu", "case": "-", "verdict": "judge_error", "message": "no GPU"}],
-    "left_out": ["flash-forward/plain.cu"],
+             {"solution": "gqa-decode/plain.cu", "case": "-", "verdict": "judge_error", "message": "no GPU"}],
 }  # fmt: skip
 
 
 def test_the_page_has_every_figure_with_device_driver_and_date(script, tmp_path):
     (tmp_path / "figures.json").write_text(json.dumps(BODY))
-    assert script.main([str(tmp_path / "figures.json"), str(tmp_path / "results.md")]) == 0
+    assert script.main([str(tmp_path / "figures.json"), "--docs", str(tmp_path)]) == 0
     text = (tmp_path / "results.md").read_text()
     for words in (
-        "| device | NVIDIA H200 |", "| driver | 580.1 |", "| date | 2026-01-02T03:04:05+00:00 |",
+        "| device | NVIDIA H200 |", "| driver | 580.1 |", "| dates | 2026-01-02T03:04:05+00:00 |",
         "| warps.cu | bench-64x4096 | 565.30 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold | 92.9% | power cap |",
         "| warps.cu | bench-mixed | 565.30 | 0.41% |  | 7.60 | launch |  |  | 92.9% | noisy, power cap |",
         "| streaming read, GB/s | 4100.0 | 4211.4 |",
-        "- gqa-decode/bad.cu: judge_error, no GPU",
-        "Left out for want of time: flash-forward/plain.cu.",
+        "- gqa-decode/plain.cu: judge_error, no GPU",
     ):  # fmt: skip
         assert words in text
 
 
-def test_several_files_make_one_page_of_the_latest_figures(script, tmp_path):
+def test_several_files_in_any_order_make_one_page_of_the_latest_figures(script, tmp_path, capsys):
     rung = {
         **{name: value for name, value in ROW.items() if name not in ("solution", "tier")},
         "file": "warps.cu", "path": "problems/gqa-decode/submissions/accepted/warps.cu", "median_us": 555.5,
@@ -70,20 +75,77 @@ def test_several_files_make_one_page_of_the_latest_figures(script, tmp_path):
     for file, body in zip(files, (BODY, ladder), strict=True):
         file.write_text(json.dumps(body))
         answers = [{"answer": "no difference"}] * 3
-        (file.parent / "trial_aa.json").write_text(json.dumps({"rows": answers}))
-    page = tmp_path / "results.md"
-    assert script.main([*map(str, files), str(page)]) == 0
-    text = page.read_text()
+        trial = {"environment": body["environment"], "rows": answers}
+        (file.parent / "trial_aa.json").write_text(json.dumps(trial))
+    into = ["--docs", str(tmp_path)]
+    assert script.main([*map(str, files), *into]) == 0
+    page, store = tmp_path / "results.md", tmp_path / "results.json"
+    text, figures = page.read_text(), store.read_text()
     assert "| warps.cu | bench-64x4096 | 555.50 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold |" in text
     assert "565.30" in text  # of the case that the later file does not have
     assert not any(word in text for word in ("rings.cu", "1.50"))
-    assert "| date | 2026-01-02T03:04:05+00:00, 2026-02-03T00:00:00+00:00 |" in text
+    assert "| dates | 2026-01-02T03:04:05+00:00, 2026-02-03T00:00:00+00:00 |" in text
     assert "0 of 6 comparisons" in text
+    assert "555.5 us, 90.2%" in (tmp_path / "guide.md").read_text()
+    picture = (tmp_path / "pages/roofline-gqa-decode.svg").read_text()
+    assert ">warps 90%<" in picture
+    assert "4211 GB/s read" in picture
+    for again in ([], files[:1], [*files[::-1], *files]):
+        assert script.main([*map(str, again), *into]) == 0
+        assert (page.read_text(), store.read_text()) == (text, figures), again
     ladder["environment"]["gpus"] = [{"name": "NVIDIA H100", "driver_version": "580.1"}]
     files[1].write_text(json.dumps(ladder))
-    assert script.main([*map(str, files), str(page)]) == 2
+    assert script.main([*map(str, files), *into]) == 2
+    assert "Give --anew" in capsys.readouterr().err
+    assert script.main([str(files[1]), "--anew", *into]) == 0
+    assert "565.30" not in page.read_text()
 
 
-def test_without_a_file_it_says_how_it_is_called(script, capsys):
-    assert script.main([]) == 2
+def test_without_any_figure_it_says_how_it_is_called(script, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        script.main(["--docs", str(tmp_path)])
     assert "usage" in capsys.readouterr().err
+
+
+def test_the_pages_of_the_repository_are_those_of_its_figures(script, tmp_path):
+    store = ROOT / "docs/results.json"
+    (tmp_path / "results.json").write_bytes(store.read_bytes())
+    assert script.main(["--docs", str(tmp_path)]) == 0
+    made = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(made) > 3
+    old = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs/pages").glob("roofline-*.svg")]
+    for name in {*made, *old}:
+        assert name in made, f"nothing makes docs/{name} any more: remove it"
+        there = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert (tmp_path / name).read_text(encoding="utf-8") == there, (
+            f"run python scripts/results_page.py: docs/{name}"
+        )
+
+
+def test_a_ladder_page_that_names_what_there_is_not_is_refused(script, tmp_path):
+    guide = importlib.import_module("scripts.guide_page")
+    page = tmp_path / "gqa-decode" / "ladder.md"
+    page.parent.mkdir()
+    page.write_text("picture: bench-mixed\n\nAll of it.\n\n## warps\n{us warps} and {us warps bench-64x4096}\n")
+    ladder, figures = guide.read_ladder_page(page), guide.Figures({"rows": [ROW]})
+    assert figures.said(ladder, ladder.rungs[0].text) == "(not measured yet) and 565.3 us"
+    for wrong in ("{us ring}", "{share warps bench-1}", "{times warps}", "{gbs warps bench-mixed more}"):
+        with pytest.raises(ValueError, match="names no rung or bench case"):
+            figures.said(ladder, wrong)
+    page.write_text("All of it.\n")
+    with pytest.raises(ValueError, match="line 1: begin with"):
+        guide.read_ladder_page(page)
+
+
+@pytest.mark.parametrize("problem", find_problems())
+def test_every_problem_has_its_ladder_told_in_the_order_of_the_page_on_ladders(script, problem):
+    guide = importlib.import_module("scripts.guide_page")
+    folder = load_problem(problem).folder
+    ladder = guide.read_ladder_page(folder / "ladder.md")
+    names = [rung.name for rung in ladder.rungs]
+    assert sorted(names) == sorted(path.stem for path in (folder / "submissions/accepted").glob("*.cu"))
+    assert ladder.case in [case.name for case in load_problem(problem).cases if case.group is Group.BENCH]
+    rows = re.findall(
+        r"^\| ([a-z0-9-]+) \| ([a-z0-9_, ]+)", (ROOT / "docs/ladders.md").read_text(encoding="utf-8"), re.M
+    )
+    assert names == next(order for name, order in rows if name == problem).strip().split(", ")

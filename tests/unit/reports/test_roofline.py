@@ -81,3 +81,11 @@ def test_the_json_of_a_picture_holds_its_points():
     body = json.loads(json.dumps(picture(MEMORY).as_json()))
     assert body["points"][0]["case"] == "bench-64x4096"
     assert body["rates"]["read_gbs"] == 4000
+
+
+def test_labels_of_near_points_stand_apart_the_fastest_on_top():
+    points = [Point(name, 2.0, tflops, 1.0, None, "") for name, tflops in (("slow", 4.0), ("fast", 4.4), ("mid", 4.2))]
+    texts = [e for e in ET.fromstring(draw_svg(picture(*points))).iter() if e.tag.endswith("text")]
+    at = {e.text: float(e.get("y")) for e in texts}
+    assert at["mid"] - at["fast"] >= 14
+    assert at["slow"] - at["mid"] >= 14

@@ -1,0 +1,69 @@
+// problem: flash-forward
+// The most tiles there can be are counted for tiles of 64 keys; the widest heads have tiles of 16.
+// expect-case: head-128-273-causal
+#include "common.cuh"
+
+constexpr int kQueries = 64;  // threads of a block, one query each
+template <int D>
+constexpr int kKeys = D > 64 ? 16 : 64;  // keys staged in shared memory at a time
+constexpr int kMostTiles = 16;           // 1000 keys in tiles of 64
+
+template <int D>
+__global__ void __launch_bounds__(kQueries)
+flash_attn_fwd(const float* Q, const float* K, const float* V, float* O, int N, float scale, bool causal) {
+  __shared__ float k_tile[kKeys<D>][D];
+  __shared__ float v_tile[kKeys<D>][D];
+  const size_t q_head = static_cast<size_t>(blockIdx.y) * N * D;
+  const size_t kv_head = static_cast<size_t>(blockIdx.y) * N * D;
+  const int query = blockIdx.x * kQueries + threadIdx.x;
+  const bool mine = query < N;
+
+  float q[D], o[D];
+  for (int d = 0; d < D; ++d) {
+    q[d] = mine ? Q[q_head + static_cast<size_t>(query) * D + d] : 0.f;
+    o[d] = 0.f;
+  }
+  float m = -INFINITY;
+  float l = 0.f;
+  const int last_query = min(N, static_cast<int>(blockIdx.x + 1) * kQueries);
+  const int key_end = causal ? last_query : N;
+
+  for (int first = 0; first < min(key_end, kMostTiles * kKeys<D>); first += kKeys<D>) {
+    for (int i = threadIdx.x; i < kKeys<D> * D; i += kQueries) {
+      const int row = i / D, d = i % D;
+      const bool inside = first + row < N;
+      k_tile[row][d] = inside ? K[kv_head + static_cast<size_t>(first + row) * D + d] : 0.f;
+      v_tile[row][d] = inside ? V[kv_head + static_cast<size_t>(first + row) * D + d] : 0.f;
+    }
+    __syncthreads();
+
+    float s[kKeys<D>];
+    float m_new = m;
+    for (int j = 0; j < kKeys<D>; ++j) {
+      const int key = first + j;
+      float dot = 0.f;
+      for (int d = 0; d < D; ++d) dot += q[d] * k_tile[j][d];
+      bool hidden = key >= N;
+      if (causal && key > query) hidden = true;
+      s[j] = hidden ? -INFINITY : dot * scale;
+      m_new = fmaxf(m_new, s[j]);
+    }
+
+    if (m_new > -INFINITY) {  // false only while no key of any tile was visible
+      const float correction = __expf(m - m_new);
+      l *= correction;
+      for (int d = 0; d < D; ++d) o[d] *= correction;
+      for (int j = 0; j < kKeys<D>; ++j) {
+        const float w = __expf(s[j] - m_new);
+        l += w;
+        for (int d = 0; d < D; ++d) o[d] += w * v_tile[j][d];
+      }
+      m = m_new;
+    }
+    __syncthreads();  // nobody may overwrite the tile while another still reads it
+  }
+
+  if (mine) {
+    for (int d = 0; d < D; ++d) O[q_head + static_cast<size_t>(query) * D + d] = o[d] / l;
+  }
+}
