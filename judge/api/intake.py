@@ -15,8 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from judge.api.errors import Refusal
 from judge.store.database import Database, StoreFull, StoreUnavailable
+from judge.store.desk import QueueFull, Room
 from judge.store.devices import served_queues
-from judge.store.submissions import Created, Key, KeyReused, NewSubmission, QueueFull, Room, Stored, create_many
+from judge.store.submissions import Created, Key, KeyReused, NewSubmission, Stored, create_many
 
 MAX_TOGETHER = 64
 

@@ -32,8 +32,9 @@ from judge.reports.markdown import render_markdown
 from judge.reports.sarif import render_sarif
 from judge.store import queue, submissions
 from judge.store.accounts import Caller, still_good
+from judge.store.desk import QueueFull
 from judge.store.models import Submission
-from judge.store.submissions import KeyReused, QueueFull
+from judge.store.submissions import KeyReused
 from judge.verdict import Verdict
 
 router = APIRouter(prefix="/submissions", tags=["submissions"], route_class=AskedFirst)

@@ -15,6 +15,9 @@ SEEN_LIMIT_S = 30.0
 
 FORGET_S = 24 * 3600.0
 
+_rows = Device.__table__.c
+_SERVING = select(_rows.queues, _rows.seen_at).where(_rows.state.in_(("ready", "starting")))
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -92,7 +95,9 @@ def devices(session: Session) -> Sequence[Device]:
 
 def served_queues(session: Session) -> set[str]:
     """Queues that a device takes from which is ready or about to be."""
-    return {name for device in devices(session) if device.state in ("ready", "starting") for name in device.queues}
+    now = time.time()
+    rows = session.connection().execute(_SERVING)
+    return {name for queues, seen_at in rows if abs(now - seen_at) <= SEEN_LIMIT_S for name in queues}
 
 
 def forget_gone(session: Session) -> None:

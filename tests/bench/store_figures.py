@@ -19,9 +19,10 @@ from judge.records import BackendReport, CaseReport, CompileReport, ProblemRefer
 from judge.reports.json import render_json
 from judge.store import accounts, queue, submissions
 from judge.store.database import Database
+from judge.store.desk import Room
 from judge.store.models import Base
 from judge.store.schema import migrate
-from judge.store.submissions import NewSubmission, Room
+from judge.store.submissions import NewSubmission
 from judge.verdict import Verdict
 from tests.service.conftest import free_port
 from tests.service.postgresql import PostgreSQL

@@ -122,7 +122,7 @@ def test_a_full_disk_refuses_new_work_and_recovers_by_itself(small_disk, tmp_pat
     migrate(database)
     with database.write() as session:
         user = accounts.user_named(session, "ada")
-        known = submissions.create(session, new(user), submissions.Room())[0].id
+        known = submissions.create(session, new(user), Room())[0].id
     running = start_api(url, tmp_path)
     try:
         kept = submit(running.client)

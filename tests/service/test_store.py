@@ -24,11 +24,12 @@ from judge.records import (
 from judge.reports.json import render_json
 from judge.store import accounts, devices, pruning, queue, submissions
 from judge.store.database import Database, shown_url
+from judge.store.desk import QueueFull, Room
 from judge.store.leases import LeaseWatch
 from judge.store.models import Attempt, Base, CaseResult, Event, Measurement, RequestKey, Source, Submission
 from judge.store.queue import Lease, StaleLease
 from judge.store.schema import at_head, migrate
-from judge.store.submissions import KeyReused, NewSubmission, QueueFull, Room
+from judge.store.submissions import KeyReused, NewSubmission
 from judge.verdict import Verdict
 from tests.service.conftest import KINDS
 
