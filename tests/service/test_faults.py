@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from judge.store import accounts, submissions
 from judge.store.database import Database, StoreFull, StoreUnavailable
+from judge.store.desk import Room
 from judge.store.models import Event
 from judge.store.schema import migrate
 from tests.service.conftest import KINDS
