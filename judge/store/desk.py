@@ -1,15 +1,20 @@
 """Room, turns and places of submissions that come in one transaction: asked for once, and then counted on."""
 
+import bisect
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import bindparam, case, func, select
+from sqlalchemy import ColumnElement, Select, String, any_, bindparam, case, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from judge.store.devices import SERVING, queues_of
 from judge.store.models import Submission
 from judge.store.queue import in_state
+from judge.store.together import Rows, Together
 
 _rows = Submission.__table__.c
 
@@ -19,11 +24,21 @@ _WAITING = (
     .where(in_state("queued"))
     .group_by(_rows.queue, _rows.priority)
 )
-_OPEN = (
-    select(_rows.user_id, _rows.queue, _rows.priority, func.count(), func.max(_rows.turn))
-    .where(_rows.user_id.in_(bindparam("users", expanding=True)), in_state("queued", "running"))
-    .group_by(_rows.user_id, _rows.queue, _rows.priority)
-)
+
+
+def _open(theirs: ColumnElement[bool]) -> Select[Any]:
+    return (
+        select(_rows.user_id, _rows.queue, _rows.priority, func.count(), func.max(_rows.turn))
+        .where(theirs, in_state("queued", "running"))
+        .group_by(_rows.user_id, _rows.queue, _rows.priority)
+    )
+
+
+_OPEN = {
+    "sqlite": _open(_rows.user_id.in_(bindparam("users", expanding=True))),
+    # One text, however many they are: it is prepared once.
+    "postgresql": _open(_rows.user_id == any_(bindparam("users", type_=ARRAY(String)))),
+}
 _upto = case((_rows.turn < bindparam("first"), bindparam("first")), else_=_rows.turn)
 _AHEAD = (
     select(_upto.label("upto"), func.count())
@@ -55,20 +70,24 @@ class QueueFull(Exception):  # noqa: N818 - a state, not an error
 
 
 class Desk:
-    """users: all who may come."""
+    """users: all who may come. served: the queues of devices that are ready or about to be."""
 
     def __init__(self, session: Session, room: Room, users: Collection[str]) -> None:
-        self._connection = session.connection()
         self._room = room
+        with Together(session) as together:
+            serving = together.ask(SERVING)
+            waiting = together.ask(_WAITING)
+            open_ = together.ask(_OPEN[session.get_bind().dialect.name], {"users": sorted(users)})
+        self.served = queues_of(serving())
         self._waiting: Counter[tuple[str, int]] = Counter()
         self._come_to: dict[tuple[str, int], int] = {}
-        for queue, priority, count, turn in self._connection.execute(_WAITING):
+        for queue, priority, count, turn in waiting():
             self._waiting[queue, priority] = count
             self._come_to[queue, priority] = turn
         self._total = self._waiting.total()
         self._open: Counter[str] = Counter()
         self._turns: dict[tuple[str, str, int], int] = {}
-        for user, queue, priority, count, turn in self._connection.execute(_OPEN, {"users": sorted(users)}):
+        for user, queue, priority, count, turn in open_():
             self._open[user] += count
             self._turns[user, queue, priority] = turn
 
@@ -89,9 +108,21 @@ class Desk:
         self._turns[user, queue, priority] = turn
         return turn
 
-    def places(self, fresh: Sequence[Submission]) -> dict[str, int]:
+    def ask_places(self, together: Together, fresh: Sequence[Submission]) -> Callable[[], dict[str, int]]:
         """The place of each in its queue, 1 for what is next. To be asked before they are stored, in this order."""
-        ahead = self._ahead(fresh)
+        turns: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+        for one in fresh:
+            turns[one.queue, one.priority].add(one.turn)
+        asked = {
+            (queue, priority): together.ask(
+                _AHEAD, {"queue": queue, "priority": priority, "first": min(wanted), "last": max(wanted)}
+            )
+            for (queue, priority), wanted in turns.items()
+        }
+        return lambda: self._places(fresh, asked)
+
+    def _places(self, fresh: Sequence[Submission], asked: Mapping[tuple[str, int], Rows]) -> dict[str, int]:
+        ahead = {way: _ahead(rows()) for way, rows in asked.items()}
         places: dict[str, int] = {}
         ranks: Counter[str] = Counter()
         # Sorting is stable: of the same turn the first to come is the first.
@@ -102,19 +133,13 @@ class Desk:
                 if queue == one.queue and priority < one.priority
             )
             ranks[one.queue] += 1
-            places[one.id] = more_urgent + ahead[one.queue, one.priority, one.turn] + ranks[one.queue]
+            places[one.id] = more_urgent + ahead[one.queue, one.priority](one.turn) + ranks[one.queue]
         return places
 
-    def _ahead(self, fresh: Iterable[Submission]) -> dict[tuple[str, int, int], int]:
-        """How many wait already with the same urgency, up to each turn."""
-        turns: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
-        for one in fresh:
-            turns[one.queue, one.priority].add(one.turn)
-        ahead: dict[tuple[str, int, int], int] = {}
-        for (queue, priority), wanted in turns.items():
-            asked = {"queue": queue, "priority": priority, "first": min(wanted), "last": max(wanted)}
-            known = sorted((upto, count) for upto, count in self._connection.execute(_AHEAD, asked))
-            sums = list(itertools.accumulate((count for _, count in known), initial=0))
-            for turn in wanted:
-                ahead[queue, priority, turn] = sums[sum(upto <= turn for upto, _ in known)]
-        return ahead
+
+def _ahead(rows: Iterable[tuple[int, int]]) -> Callable[[int], int]:
+    """How many have a turn up to the one it is called with. rows: turns and how many have them."""
+    known = sorted((turn, count) for turn, count in rows)
+    turns = [turn for turn, _ in known]
+    sums = list(itertools.accumulate((count for _, count in known), initial=0))
+    return lambda turn: sums[bisect.bisect_right(turns, turn)]

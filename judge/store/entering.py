@@ -1,7 +1,7 @@
 """The rows of new submissions. On PostgreSQL one statement has them all: each is a way to the server and back."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge.store.models import Base, Event, RequestKey, Source, Submission
 from judge.store.queue import created_row
+from judge.store.together import Together
 
 
 def _table(model: type[Base]) -> Table:
@@ -22,21 +23,21 @@ _COLUMNS = tuple(column.name for column in _table(Submission).columns if column.
 
 def enter(
     session: Session,
+    together: Together,
     fresh: Sequence[Submission],
     sources: Mapping[str, bytes],
     keys: Sequence[Mapping[str, Any]] = (),
-) -> None:
-    """Store new submissions in their order, with their first events, and set the number of each.
+) -> Callable[[], dict[str, int]]:
+    """Store new submissions in their order, with their first events; gives the number of each by its id.
 
     sources: texts by their SHA-256. keys: rows of request_keys. Raises IntegrityError when another transaction stored
     one of the keys a moment ago, or deleted a source.
     """
-    if not fresh:
-        return
-    store = _into_sqlite if session.get_bind().dialect.name == "sqlite" else _into_postgresql
-    numbers = store(session.connection(), fresh, sources, keys)
-    for one in fresh:
-        one.number = numbers[one.id]
+    if session.get_bind().dialect.name == "sqlite":
+        numbers = _into_sqlite(session.connection(), fresh, sources, keys)
+        return lambda: numbers
+    rows = together.run(_ENTER, _parameters(fresh, sources, keys))
+    return lambda: dict(rows())
 
 
 def _into_sqlite(
@@ -56,23 +57,18 @@ def _into_sqlite(
     return numbers
 
 
-def _into_postgresql(
-    connection: Connection,
-    fresh: Sequence[Submission],
-    sources: Mapping[str, bytes],
-    keys: Sequence[Mapping[str, Any]],
-) -> dict[str, int]:
+def _parameters(
+    fresh: Sequence[Submission], sources: Mapping[str, bytes], keys: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     # In one order everywhere: two transactions that insert the same sources the other way round would never end.
     digests = sorted(sources)
-    parameters = {
+    return {
         "digests": digests,
         "texts": [sources[digest] for digest in digests],
         "rows": json.dumps([{"place": place, **_row(one)} for place, one in enumerate(fresh)]),
         "events": json.dumps([created_row(one) for one in fresh]),
         "keys": json.dumps([dict(key) for key in keys]),
     }
-    entered = connection.exec_driver_sql(_ENTER, parameters)
-    return {row.id: row.number for row in entered}
 
 
 def _row(one: Submission) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from judge.store.desk import Desk, QueueFull, Room
 from judge.store.entering import enter
 from judge.store.models import Attempt, Event, ProblemVersion, RequestKey, Source, Submission, User
 from judge.store.queue import PRIORITY_FULL, PRIORITY_SAMPLE, in_state
+from judge.store.together import Together
 
 KEY_LIFETIME_S = 24 * 3600.0
 
@@ -63,22 +64,22 @@ def create(
     session: Session, new: NewSubmission, room: Room, key: Key | None = None, stored: Stored | None = None
 ) -> tuple[Submission, bool]:
     """As create_many() with one; the submission and whether it is fresh. Raises QueueFull, KeyReused."""
-    [made] = create_many(session, [(new, key)], room, stored)
+    [made] = create_many(session, Desk(session, room, {new.user_id}), [(new, key)], stored)
     if not isinstance(made, Created):
         raise made
     return made.submission, made.fresh
 
 
 def create_many(
-    session: Session, requests: Sequence[tuple[NewSubmission, Key | None]], room: Room, stored: Stored | None = None
+    session: Session, desk: Desk, requests: Sequence[tuple[NewSubmission, Key | None]], stored: Stored | None = None
 ) -> list[Created | Refused]:
     """Store submissions in one transaction, with as few statements for many as for one; what came of each, in order.
 
-    No key may come twice for one user. stored: what else belongs into the transaction, called with those that are
-    fresh. Raises IntegrityError when another transaction stored one of the keys a moment ago.
+    desk: of this transaction, which knows all their users. No key may come twice for one user. stored: what else
+    belongs into the transaction, called with those that are fresh. Raises IntegrityError when another transaction
+    stored one of the keys a moment ago.
     """
     now = time.time()
-    desk = Desk(session, room, {new.user_id for new, _ in requests})
     known = _known_keys(session, requests, now)
     results: list[Created | Refused | None] = []
     made: list[tuple[int, Submission, Key | None]] = []
@@ -97,18 +98,22 @@ def create_many(
             made.append((len(results), _fresh(new, digest, turn, now), key))
             results.append(None)
     fresh = [submission for _, submission, _ in made]
-    places = desk.places(fresh)
     keys = [
         {"user_id": one.user_id, "key": key[0], "body_sha256": key[1], "submission_id": one.id, "created_at": now}
         for _, one, key in made
         if key is not None
     ]
-    # A second request with a key that is not committed yet waits here, and then finds ours.
-    enter(session, fresh, sources, keys)
-    if stored is not None and fresh:
-        stored(session, fresh)
-    for at, submission, _ in made:
-        results[at] = Created(submission, True, places[submission.id])
+    if fresh:
+        with Together(session) as together:
+            places = desk.ask_places(together, fresh)
+            # A second request with a key that is not committed yet waits here, and then finds ours.
+            numbers = enter(session, together, fresh, sources, keys)
+            if stored is not None:
+                stored(session, fresh)
+        place_of, number_of = places(), numbers()
+        for at, submission, _ in made:
+            submission.number = number_of[submission.id]
+            results[at] = Created(submission, True, place_of[submission.id])
     return [result for result in results if result is not None]
 
 

@@ -607,8 +607,8 @@ def test_no_statement_of_the_service_scans_a_table_that_grows(tmp_path):
             statement: [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
             for statement, parameters in statements
         }
-    # An index that holds only what waits or runs is as long as the queue, not as the history.
-    bounded = ("ix_submissions_waiting", "ix_submissions_open_of_user", "ix_attempts_running")
+    # An index that holds only what waits or runs is as long as the queue, not as the history; of devices are few.
+    bounded = ("ix_submissions_waiting", "ix_submissions_open_of_user", "ix_attempts_running", "SCAN devices")
     scans = {
         statement: plan
         for statement, plan in plans.items()
