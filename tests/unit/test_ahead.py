@@ -59,8 +59,13 @@ def test_an_end_by_an_exception_kills_the_worker_and_leaves_no_thread():
         return CaseResult(fatal=True)
 
     before = threading.active_count()
-    with pytest.raises(KeyboardInterrupt), Ahead(killed.set) as ahead:
-        ahead.start("second", run)
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with Ahead(killed.set) as ahead:
+            ahead.start("second", run)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert killed.is_set()
     assert threading.active_count() == before
