@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge.ahead import Ahead
 from judge.backends.base import DeviceFault, ModuleImage
 from judge.benchwork import run_on_gpu, timing_request, verified, worth
 from judge.compiler import CPU_ARCH, Target, compile_unit
@@ -108,6 +109,24 @@ class Casework:
         reports: list[CaseReport] = []
         self._explaining.begin()
         self._killed = []
+        with Ahead(session.cancel) as ahead:
+            self._run_in_order(session, lowered, cases, reports, ahead, fail_fast=fail_fast, kept=kept, quiet=quiet)
+        return self._explaining.finish(reports)
+
+    def _run_in_order(
+        self,
+        session: Session,
+        lowered: Mapping[str, str],
+        cases: Sequence[Case],
+        reports: list[CaseReport],
+        ahead: Ahead,
+        *,
+        fail_fast: bool,
+        kept: bool,
+        quiet: bool,
+    ) -> None:
+        # A GPU is timed, which wants quiet cores; and nothing is begun that a failure would make pointless.
+        may_overlap = session.kind == "cpu" and not fail_fast
         for position, case in enumerate(cases, start=1):
             if enough():
                 break
@@ -116,7 +135,8 @@ class Casework:
                 # Timed cases need quiet cores: the worker queues its launches from one of them.
                 if not self._timed(session, coming):
                     self.examples.prepare(coming)
-            report = self._run_case(session, lowered, case)
+            following = cases[position] if may_overlap and position < len(cases) else None
+            report = self._run_case(session, lowered, case, ahead, following)
             self.examples.release(case, needed_again=kept)
             reports.append(report)
             failed = report.verdict is not Verdict.ACCEPTED
@@ -127,7 +147,6 @@ class Casework:
             if len(self._killed) == KILLED_CASES and position < len(cases):
                 reports += self._not_run(session, cases[position:])
                 break
-        return self._explaining.finish(reports)
 
     def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
         killed = " and ".join(self._killed)
@@ -217,11 +236,20 @@ class Casework:
         constants = self._problem.constants_of(case)
         return next(plan for plan in self.unit.plans if plan.constants == constants)
 
-    def _run_case(self, session: Session, lowered: Mapping[str, str], case: Case) -> CaseReport:
+    def _run_case(
+        self, session: Session, lowered: Mapping[str, str], case: Case, ahead: Ahead, following: Case | None
+    ) -> CaseReport:
+        """following: the case to begin while this one's values are compared, if it ran to its end."""
         inputs = self.examples.inputs(case)
         plan = self._plan(case)
         schedule = self._schedule_of(session, case)
-        result = self._execute(session, lowered, case, plan, schedule)
+        result = ahead.take(case.name) or self._execute(session, lowered, case, plan, schedule)
+        if following is not None and result.verdict is None and not result.fatal:
+            plan_of_it, schedule_of_it = self._plan(following), self._schedule_of(session, following)
+            ahead.start(
+                following.name,
+                lambda: self._execute(session, lowered, following, plan_of_it, schedule_of_it),
+            )
         self.incident = result.incident or self.incident
         if _used_up_its_time(case, result):
             self._killed.append(f"{case.name} used up its time")
@@ -230,6 +258,7 @@ class Casework:
 
         def baseline(name: str) -> Counters | None:
             """Counts of another case, run for them alone where it was not chosen."""
+            ahead.settle()
             if name not in self._counters:
                 other = self._problem.case(name)
                 self._execute(session, lowered, other, self._plan(other), 0)
@@ -243,6 +272,7 @@ class Casework:
             judged = self._judge(case, inputs, result, baseline)
         figures = worth(self._problem, case, inputs, result)
         if schedule and judged.verdict is Verdict.WRONG_ANSWER:
+            ahead.settle()
             in_order = self._execute(session, lowered, case, plan, 0)
             if self._is_right(case, inputs, in_order):
                 cause = order_dependence(schedule)

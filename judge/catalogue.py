@@ -9,7 +9,6 @@ judge never imports problems by name: the arrow points from them to it.
     <root>/reference/                   float64 mathematics; importable once a problem is loaded
 """
 
-import difflib
 import hashlib
 import importlib.util
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from judge.errors import MachineError, UsageError
 from judge.problem import Problem
+from judge.spelling import nearest
 
 ENVIRONMENT_VARIABLE = "JUDGE_PROBLEMS"
 VALID_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -64,9 +64,9 @@ def problem_folder(problem_id: str) -> Path:
 
 def unknown_problem_message(problem_id: str, known: Iterable[str]) -> str:
     names = list(known)
-    close = difflib.get_close_matches(problem_id.lower().replace("_", "-"), names, n=1, cutoff=0.5)
+    close = nearest(problem_id.lower().replace("_", "-"), names, 0.5)
     shown = problem_id if len(problem_id) <= 60 else problem_id[:57] + "..."
-    advice = f"Did you mean {close[0]}?" if close else f"Known problems: {', '.join(names) or 'none'}."
+    advice = f"Did you mean {close}?" if close else f"Known problems: {', '.join(names) or 'none'}."
     return f"No problem is called {shown!r}. {advice}"
 
 

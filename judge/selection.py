@@ -1,11 +1,11 @@
 """What a run is asked to do: backends, cases, seed."""
 
-import difflib
 from dataclasses import dataclass
 from typing import Literal
 
 from judge.errors import UsageError
 from judge.problem import Case, Problem
+from judge.spelling import nearest
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def choose_cases(problem: Problem, options: Options) -> tuple[Case, ...]:
     known = [case.name for case in problem.cases]
     for wanted in options.cases:
         if wanted not in known:
-            close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
-            advice = f"Did you mean {close[0]}?" if close else f"Its cases: {', '.join(known)}."
+            close = nearest(wanted, known, 0.5)
+            advice = f"Did you mean {close}?" if close else f"Its cases: {', '.join(known)}."
             raise UsageError(f"{problem.id} has no case {wanted!r}. {advice}")
     if options.cases:
         return tuple(case for case in problem.cases if case.name in options.cases)

@@ -20,11 +20,15 @@ BATCH = 500
 
 
 class Hub:
-    """bell: rung by those who change something; without one the hub looks by itself, and more often."""
+    """bell: rung by those of this machine who change something; without one the hub looks by itself, and more often.
+
+    So it does on PostgreSQL, where others may change something too.
+    """
 
     def __init__(self, database: Database, bell: Bell | None = None) -> None:
         self._database = database
         self._bell = bell
+        self._look_s = LOOK_WITH_BELL_S if database.sqlite else LOOK_S
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self._known: dict[str, tuple[str, int]] = {}
         self._someone = asyncio.Event()
@@ -43,6 +47,11 @@ class Hub:
             if not self._watchers[submission_id]:
                 del self._watchers[submission_id]
                 self._known.pop(submission_id, None)
+
+    def state(self, submission_id: str) -> str | None:
+        """The state of a submission that is watched, as it was last told; None before the first time."""
+        known = self._known.get(submission_id)
+        return None if known is None else known[0]
 
     def close(self) -> None:
         """Wake everybody for the last time: the server ends."""
@@ -72,7 +81,7 @@ class Hub:
         loop = asyncio.get_running_loop()
         loop.add_reader(self._bell.descriptor, rung.set)
         try:
-            async with asyncio.timeout(LOOK_WITH_BELL_S):
+            async with asyncio.timeout(self._look_s):
                 await rung.wait()
         except TimeoutError:
             return

@@ -15,8 +15,8 @@ from sqlalchemy.exc import IntegrityError
 
 from judge.api.errors import Refusal
 from judge.store.database import Database, StoreFull, StoreUnavailable
-from judge.store.devices import served_queues
-from judge.store.submissions import Created, Key, KeyReused, NewSubmission, QueueFull, Room, Stored, create_many
+from judge.store.desk import Desk, QueueFull, Room
+from judge.store.submissions import Created, Key, KeyReused, NewSubmission, Stored, create_many
 
 MAX_TOGETHER = 64
 
@@ -131,17 +131,17 @@ class Intake:
         outcomes: list[Outcome | None] = []
         requests: list[tuple[NewSubmission, Key | None]] = []
         with self._database.write() as session:
-            served = served_queues(session)
+            desk = Desk(session, self._room, {member.new.user_id for member in members})
             for member in members:
                 try:
-                    requests.append((replace(member.new, queue=member.choose(served)), member.key))
+                    requests.append((replace(member.new, queue=member.choose(desk.served)), member.key))
                     outcomes.append(None)
                 except Refusal as refusal:
                     outcomes.append(refusal)
-            made = iter(create_many(session, requests, self._room, self._stored))
+            made = iter(create_many(session, desk, requests, self._stored))
         for at, outcome in enumerate(outcomes):
             if outcome is None:
-                outcomes[at] = _told(next(made), served)
+                outcomes[at] = _told(next(made), desk.served)
         return [outcome for outcome in outcomes if outcome is not None]
 
 

@@ -15,7 +15,8 @@ from judge.errors import JudgeError
 from judge.problem import Problem
 from judge.store.accounts import LOCAL_USER, Caller, user_named
 from judge.store.database import Database
-from judge.store.submissions import Room, Stored, note_problem
+from judge.store.desk import Room
+from judge.store.submissions import Stored, note_problem
 
 _log = structlog.get_logger()
 

@@ -32,8 +32,9 @@ from judge.reports.markdown import render_markdown
 from judge.reports.sarif import render_sarif
 from judge.store import queue, submissions
 from judge.store.accounts import Caller, still_good
+from judge.store.desk import QueueFull
 from judge.store.models import Submission
-from judge.store.submissions import KeyReused, QueueFull
+from judge.store.submissions import KeyReused
 from judge.verdict import Verdict
 
 router = APIRouter(prefix="/submissions", tags=["submissions"], route_class=AskedFirst)
@@ -162,37 +163,30 @@ def list_submissions(
     return SubmissionPage(items=items, next=following)
 
 
-@router.get("/{submission_id}", responses={304: {"description": "Not changed"}, **errors_of(404, 422)})
+@router.get(
+    "/{submission_id}",
+    response_model=SubmissionAnswer,
+    responses={304: {"description": "Not changed"}, **errors_of(404, 422)},
+)
 async def read(
     request: Request,
-    response: Response,
     caller: Reader,
     submission_id: SubmissionId,
     wait: Annotated[
         int, Query(ge=0, le=MAX_WAIT_S, description="Answer when it is over, or after so many seconds.")
     ] = 0,
     if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
-) -> SubmissionAnswer:
+) -> Response:
     """A submission, with its report once there is one."""
     service = service_of(request)
     await run_in_threadpool(visible, service, caller, submission_id)
     if wait:
         await wait_until_over(request, service, submission_id, min(wait, service.settings.wait_limit_s))
         await run_in_threadpool(confirm, service, caller)
-    found = await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
-    if isinstance(found, Response):
-        return found  # type: ignore[return-value]
-    answer, tag = found
-    response.headers["ETag"] = tag
-    response.headers["Cache-Control"] = "no-cache"
-    if answer.state not in OVER:
-        response.headers["Retry-After"] = "1"
-    return answer
+    return await run_in_threadpool(_read, service, caller, submission_id, if_none_match)
 
 
-def _read(
-    service: Service, caller: Caller, submission_id: str, if_none_match: str | None
-) -> Response | tuple[SubmissionAnswer, str]:
+def _read(service: Service, caller: Caller, submission_id: str, if_none_match: str | None) -> Response:
     with service.database.read() as session:
         found, name = _find(session, caller, submission_id)
         answer = present(session, found, name)
@@ -202,7 +196,12 @@ def _read(
         if if_none_match is not None and tag in if_none_match:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         text = submissions.report_of(session, found)
-        return answer.model_copy(update={"report": None if text is None else as_report(text)}), tag
+    whole = answer.model_copy(update={"report": None if text is None else as_report(text)})
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if answer.state not in OVER:
+        headers["Retry-After"] = "1"
+    # Written out here, as in create(): a report is large, and was checked when it was read.
+    return Response(whole.model_dump_json(), 200, headers, "application/json")
 
 
 def visible(service: Service, caller: Caller, submission_id: str) -> tuple[Submission, str]:

@@ -17,8 +17,12 @@ async def wait_until_over(request: Request, service: Service, submission_id: str
     deadline = loop.time() + limit_s
     with service.hub.watching(submission_id) as changed:
         while not service.hub.closing:
+            told = changed.is_set()
             changed.clear()
-            state = await run_in_threadpool(_state, service, submission_id)
+            # Who was woken is told what changed; who was not looks, and so does everybody at first.
+            state = service.hub.state(submission_id) if told else None
+            if state is None:
+                state = await run_in_threadpool(_state, service, submission_id)
             left = deadline - loop.time()
             if state in OVER or left <= 0 or await request.is_disconnected():
                 return

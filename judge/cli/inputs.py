@@ -1,6 +1,5 @@
 """Reading the file a user names, and finding out which problem it is for."""
 
-import difflib
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from judge.catalogue import ENVIRONMENT_VARIABLE, find_problems, problems_folder
 from judge.cli.program import program_name
 from judge.errors import UsageError
 from judge.reports.style import one_line
+from judge.spelling import nearest
 
 READ_LIMIT_BYTES = 64 << 20
 """Larger files are not even read; the submission's own, much smaller limit is checked by its reader."""
@@ -137,9 +137,9 @@ def _missing(name: str, path: Path) -> str:
         around = [p.name for p in path.parent.glob("*.cu")]
     except OSError:
         around = []
-    close = difflib.get_close_matches(path.name, around, n=1)
+    close = nearest(path.name, around)
     shown = shown_name(name)
     shown = shown if len(shown) <= 200 else shown[:197] + "..."
     if path.is_symlink():
         return f"{shown} is a dangling link: {shown_name(os.readlink(path))}, where it leads, is not there."
-    return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close[0]))}?" if close else "")
+    return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close))}?" if close else "")

@@ -4,7 +4,6 @@ Messages about the planning kernels are turned back into messages about the laun
 follows from another error is dropped; nothing of the host or of the judge's own code is shown.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from judge.compiler.diagnostics import Diagnostic, parse_log
 from judge.compiler.printing import MESSAGE_CAP, printed_log
 from judge.records import CompileMessage
+from judge.spelling import nearest
 from judge.submission.comments import code_only
 from judge.submission.model import Expression, LaunchLine
 from judge.submission.unit import DEFAULT_LAUNCH_FILE, END_FILE, PLAN_FILE, SOURCE_NAME, TranslationUnit
@@ -272,8 +272,8 @@ class _Cleaner:
             kernels = self._submission.kernels
             if not kernels:
                 return f"there is no kernel called {undefined}: no function of this file is marked __global__"
-            close = difflib.get_close_matches(undefined, kernels, n=1)
-            has = f"did you mean {close[0]}?" if close else f"this file has {', '.join(dict.fromkeys(kernels))}"
+            close = nearest(undefined, kernels)
+            has = f"did you mean {close}?" if close else f"this file has {', '.join(dict.fromkeys(kernels))}"
             return f"there is no kernel called {undefined}; {has}"
         if undefined in self._unit.launch_names:
             constants = ", ".join(self._unit.constant_names) or "none"
@@ -285,8 +285,8 @@ class _Cleaner:
 
     def _suggestion(self, name: str) -> str:
         known = self._unit.launch_names
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        return f"; did you mean {close[0]}?" if close else f". A launch line knows {', '.join(known)}"
+        close = nearest(name, known, 0.5)
+        return f"; did you mean {close}?" if close else f". A launch line knows {', '.join(known)}"
 
     def _about_plan(self, diagnostic: Diagnostic) -> None:
         launch = self._launch_of(diagnostic)

@@ -148,7 +148,7 @@ class Runner:
                 ended.wait(BEAT_S)
 
     def _store(self, claimed: Claimed, sink: StoreSink, report: Report) -> bool:
-        text = render_json(report)
+        text = render_json(report, compact=True)
         lease = claimed.lease
         if report.verdict is Verdict.JUDGE_ERROR:
             return self._settle(

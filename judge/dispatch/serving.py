@@ -60,13 +60,15 @@ def serve_machine(options: ServeOptions) -> None:
         port = listening.getsockname()[1]
         settings = replace(api_settings(options), descriptor=listening.fileno())
         lanes = lanes_of_machine(options.database, options.cpu_lanes, warm=options.warm)
-        passed = [listening.fileno()]
+        changed = Bell().descriptor
+        waiting = -1
+        passed = [listening.fileno(), changed]
         if database.sqlite:
-            # All who write to it are children of this process, so each can be told at once.
-            waiting, changed = Bell().descriptor, Bell().descriptor
-            settings = replace(settings, waiting_bell=waiting, changed_bell=changed)
-            lanes = [replace(lane, waiting_bell=waiting, changed_bell=changed) for lane in lanes]
-            passed += [waiting, changed]
+            # All who write to it are children of this process; on PostgreSQL a job wakes lanes wherever they are.
+            waiting = Bell().descriptor
+            passed.append(waiting)
+        settings = replace(settings, waiting_bell=waiting, changed_bell=changed)
+        lanes = [replace(lane, waiting_bell=waiting, changed_bell=changed) for lane in lanes]
         api = Child("api", "judge.api.main", {SETTINGS_VARIABLE: settings.as_json()}, passed)
         if not settings.login and not is_loopback(options.host):
             _log.warning("anybody who reaches this address may submit; --no-login was given")

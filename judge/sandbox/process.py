@@ -236,11 +236,35 @@ class BoxedProcess:
 
 @cache
 def _sweep_folders() -> None:
-    """Remove the folders of supervisors that were killed, once a process."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_HOME_PREFIX}*"):
-        number = left.name.removeprefix(_HOME_PREFIX).partition("-")[0]
+    """Remove what supervisors that were killed left: folders, and boxes that wait for an outer half that is gone."""
+    left = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_HOME_PREFIX}*"):
+        number = folder.name.removeprefix(_HOME_PREFIX).partition("-")[0]
         if number.isdigit() and not Path(f"/proc/{number}").exists():
-            shutil.rmtree(left, ignore_errors=True)
+            left.append(folder)
+    if left:
+        _end_orphans({f"{CANARY_VARIABLE}={folder}".encode() for folder in left})
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_orphans(marks: set[bytes]) -> None:
+    """Kill every bwrap that nobody is the parent of any more and whose environment has one of the marks.
+
+    bwrap dies with its parent, but for its inner half in the moment before that is arranged.
+    """
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            pidfd = os.pidfd_open(int(name))
+            try:
+                # Read after it was opened, so it is this process that is told of and killed.
+                process = Path("/proc", name)
+                if process.joinpath("comm").read_bytes() != b"bwrap\n" or _parent(int(name)) != 1:
+                    continue
+                if marks.intersection(process.joinpath("environ").read_bytes().split(b"\0")):
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            finally:
+                os.close(pidfd)
 
 
 def _wait(pidfd: int, wait_s: float) -> bool:

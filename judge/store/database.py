@@ -7,6 +7,7 @@ writes begins with BEGIN IMMEDIATE, so that two writers queue up instead of fail
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -15,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 
 from judge.errors import JudgeError, UsageError
@@ -26,6 +27,7 @@ CONNECT_LIMIT_S = 3
 STATEMENT_LIMIT_S = 15
 IDLE_LIMIT_S = 10
 POOL_SIZE = 20
+RESTED_S = 0.5
 
 _FULL = ("database or disk is full", "no space left", "could not extend file", "disk full")
 
@@ -146,10 +148,11 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 def _engine(url: URL, sqlite: bool) -> Engine:
     if not sqlite:
-        return create_engine(
+        engine = create_engine(
             url,
-            pool_pre_ping=True,
             pool_size=POOL_SIZE,
+            # The one that was used last knows the statements already: both sides keep those it prepared.
+            pool_use_lifo=True,
             pool_timeout=CONNECT_LIMIT_S,
             connect_args={
                 "connect_timeout": CONNECT_LIMIT_S,
@@ -158,6 +161,8 @@ def _engine(url: URL, sqlite: bool) -> Engine:
                 f"-c idle_in_transaction_session_timeout={IDLE_LIMIT_S}s",
             },
         )
+        _ask_those_that_rested(engine)
+        return engine
     engine = create_engine(
         url,
         pool_size=POOL_SIZE,
@@ -178,6 +183,25 @@ def _engine(url: URL, sqlite: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _ask_those_that_rested(engine: Engine) -> None:
+    """Look whether a connection still stands before it is used, if that is not known from a moment ago."""
+
+    @event.listens_for(engine, "checkin")
+    def note(_connection: Any, record: Any) -> None:
+        record.info["used_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _proxy: Any) -> None:
+        used_at = record.info.get("used_at")
+        if used_at is None or time.monotonic() - used_at < RESTED_S:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            # All the others are of before, too.
+            raise InvalidatePoolError from error
 
 
 @contextmanager

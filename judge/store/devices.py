@@ -1,10 +1,11 @@
 """The devices that judge, as their own workers describe them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, literal, select, update
 from sqlalchemy.orm import Session
 
 from judge.records import Report
@@ -14,6 +15,12 @@ SEEN_LIMIT_S = 30.0
 """A device that was not heard of for so long is told as gone."""
 
 FORGET_S = 24 * 3600.0
+
+_rows = Device.__table__.c
+SERVING = select(_rows.queues, _rows.seen_at).where(
+    _rows.state.in_([literal(state, literal_execute=True) for state in ("ready", "starting")])
+)
+"""What served_queues() asks, for those who ask other things too."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,13 @@ def devices(session: Session) -> Sequence[Device]:
 
 def served_queues(session: Session) -> set[str]:
     """Queues that a device takes from which is ready or about to be."""
-    return {name for device in devices(session) if device.state in ("ready", "starting") for name in device.queues}
+    return queues_of(session.connection().execute(SERVING))
+
+
+def queues_of(serving: Iterable[Any]) -> set[str]:
+    """Queues in the rows of SERVING, without those of devices that were not heard of lately."""
+    now = time.time()
+    return {name for queues, seen_at in serving if abs(now - seen_at) <= SEEN_LIMIT_S for name in queues}
 
 
 def forget_gone(session: Session) -> None:

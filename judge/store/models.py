@@ -129,6 +129,8 @@ class Submission(Base):
         Index(
             "ix_submissions_open_of_user",
             "user_id",
+            "queue",
+            "priority",
             "turn",
             sqlite_where=text("state IN ('queued', 'running')"),
             postgresql_where=text("state IN ('queued', 'running')"),

@@ -1,20 +1,22 @@
 """Storing submissions and reading them back."""
 
 import hashlib
-import itertools
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, delete, func, insert, select, tuple_
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
-from judge.store.models import Attempt, Base, Event, ProblemVersion, RequestKey, Source, Submission, User
-from judge.store.queue import PRIORITY_FULL, PRIORITY_SAMPLE, created_row, in_state, next_turn
+from judge.store.desk import Desk, QueueFull, Room
+from judge.store.entering import enter
+from judge.store.models import Attempt, Event, ProblemVersion, RequestKey, Source, Submission, User
+from judge.store.queue import PRIORITY_FULL, PRIORITY_SAMPLE, in_state
+from judge.store.together import Together
 
 KEY_LIFETIME_S = 24 * 3600.0
 
@@ -34,25 +36,8 @@ class NewSubmission:
     queue: str
 
 
-class QueueFull(Exception):  # noqa: N818 - a state, not an error
-    """No more may wait. own: it is the user's own share that is used up."""
-
-    def __init__(self, waiting: int, *, own: bool) -> None:
-        super().__init__(f"{waiting} submissions wait")
-        self.waiting = waiting
-        self.own = own
-
-
 class KeyReused(Exception):  # noqa: N818 - a mistake of the caller's
     """The Idempotency-Key stood for another request."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """How many may wait: in all, and of one user."""
-
-    total: int = 10_000
-    of_user: int = 1_000
 
 
 @dataclass(frozen=True)
@@ -79,86 +64,57 @@ def create(
     session: Session, new: NewSubmission, room: Room, key: Key | None = None, stored: Stored | None = None
 ) -> tuple[Submission, bool]:
     """As create_many() with one; the submission and whether it is fresh. Raises QueueFull, KeyReused."""
-    [made] = create_many(session, [(new, key)], room, stored)
+    [made] = create_many(session, Desk(session, room, {new.user_id}), [(new, key)], stored)
     if not isinstance(made, Created):
         raise made
     return made.submission, made.fresh
 
 
 def create_many(
-    session: Session, requests: Sequence[tuple[NewSubmission, Key | None]], room: Room, stored: Stored | None = None
+    session: Session, desk: Desk, requests: Sequence[tuple[NewSubmission, Key | None]], stored: Stored | None = None
 ) -> list[Created | Refused]:
     """Store submissions in one transaction, with as few statements for many as for one; what came of each, in order.
 
-    No key may come twice for one user. stored: what else belongs into the transaction, called with those that are
-    fresh. Raises IntegrityError when another transaction stored one of the keys a moment ago.
+    desk: of this transaction, which knows all their users. No key may come twice for one user. stored: what else
+    belongs into the transaction, called with those that are fresh. Raises IntegrityError when another transaction
+    stored one of the keys a moment ago.
     """
     now = time.time()
-    desk = _Desk(session, room)
+    known = _known_keys(session, requests, now)
     results: list[Created | Refused | None] = []
     made: list[tuple[int, Submission, Key | None]] = []
     sources: dict[str, bytes] = {}
     for new, key in requests:
-        known = None if key is None else _known_key(session, new.user_id, key, now)
-        refused = known if isinstance(known, KeyReused) else None if known else desk.refusal(new)
-        if refused is not None:
+        earlier = None if key is None else known.get((new.user_id, key[0]))
+        refused = desk.refusal(new.user_id) if earlier is None else None
+        if key is not None and earlier is not None:
+            results.append(_replayed(session, earlier, key))
+        elif refused is not None:
             results.append(refused)
-        elif isinstance(known, Submission):
-            results.append(Created(known, False, position(session, known)))
         else:
             digest = hashlib.sha256(new.source).hexdigest()
             sources[digest] = new.source
-            made.append((len(results), _fresh(new, digest, desk.turn(new), now), key))
+            turn = desk.turn(new.user_id, new.queue, _priority(new))
+            made.append((len(results), _fresh(new, digest, turn, now), key))
             results.append(None)
     fresh = [submission for _, submission, _ in made]
-    _insert(session, fresh, sources)
     keys = [
         {"user_id": one.user_id, "key": key[0], "body_sha256": key[1], "submission_id": one.id, "created_at": now}
         for _, one, key in made
         if key is not None
     ]
-    if keys:
-        # A second request with the key that is not committed yet waits here, and then finds ours.
-        session.execute(insert(_table(RequestKey)), keys)
-    if stored is not None and fresh:
-        stored(session, fresh)
-    places = _places(session, fresh)
-    for at, submission, _ in made:
-        results[at] = Created(submission, True, places[submission.id])
+    if fresh:
+        with Together(session) as together:
+            places = desk.ask_places(together, fresh)
+            # A second request with a key that is not committed yet waits here, and then finds ours.
+            numbers = enter(session, together, fresh, sources, keys)
+            if stored is not None:
+                stored(session, fresh)
+        place_of, number_of = places(), numbers()
+        for at, submission, _ in made:
+            submission.number = number_of[submission.id]
+            results[at] = Created(submission, True, place_of[submission.id])
     return [result for result in results if result is not None]
-
-
-class _Desk:
-    """Room and turns of those who come in one transaction: each is asked for once, and then counted on."""
-
-    def __init__(self, session: Session, room: Room) -> None:
-        self._session = session
-        self._room = room
-        self._total: int | None = None
-        self._own: dict[str, int] = {}
-        self._turns: dict[tuple[str, str, int], int] = {}
-
-    def refusal(self, new: NewSubmission) -> QueueFull | None:
-        """None when there is room, which is then taken."""
-        if new.user_id not in self._own:
-            mine = (Submission.user_id == new.user_id, in_state("queued", "running"))
-            self._own[new.user_id] = self._session.scalar(select(func.count()).where(*mine)) or 0
-        if self._own[new.user_id] >= self._room.of_user:
-            return QueueFull(self._own[new.user_id], own=True)
-        if self._total is None:
-            waiting = select(func.count()).select_from(Submission).where(in_state("queued"))
-            self._total = self._session.scalar(waiting) or 0
-        if self._total >= self._room.total:
-            return QueueFull(self._total, own=False)
-        self._own[new.user_id] += 1
-        self._total += 1
-        return None
-
-    def turn(self, new: NewSubmission) -> int:
-        place = (new.user_id, new.queue, _priority(new))
-        known = self._turns.get(place)
-        self._turns[place] = next_turn(self._session, *place) if known is None else known + 1
-        return self._turns[place]
 
 
 def _priority(new: NewSubmission) -> int:
@@ -190,63 +146,30 @@ def _fresh(new: NewSubmission, digest: str, turn: int, now: float) -> Submission
     )
 
 
-def _table(model: type[Base]) -> Table:
-    return Base.metadata.tables[model.__tablename__]
+def _known_keys(
+    session: Session, requests: Sequence[tuple[NewSubmission, Key | None]], now: float
+) -> dict[tuple[str, str], RequestKey]:
+    """The keys among these that stand for a request, by their user; those that are too old are forgotten."""
+    keys = {key[0] for _, key in requests if key is not None}
+    if not keys:
+        return {}
+    users = {new.user_id for new, key in requests if key is not None}
+    known: dict[tuple[str, str], RequestKey] = {}
+    wanted = select(RequestKey).where(RequestKey.user_id.in_(sorted(users)), RequestKey.key.in_(sorted(keys)))
+    for one in session.scalars(wanted):
+        if now - one.created_at > KEY_LIFETIME_S:
+            session.delete(one)
+        else:
+            known[one.user_id, one.key] = one
+    session.flush()
+    return known
 
 
-_COLUMNS = tuple(column.name for column in _table(Submission).columns if column.name != "number")
-
-
-def _insert(session: Session, fresh: Sequence[Submission], sources: dict[str, bytes]) -> None:
-    """Rows of new submissions, their sources and first events. Sets the number of each."""
-    if not fresh:
-        return
-    # In one order everywhere: two transactions that insert the same sources the other way round would never end.
-    texts = [{"sha256": digest, "data": sources[digest]} for digest in sorted(sources)]
-    session.execute(_maker(session)(_table(Source)).on_conflict_do_nothing(), texts)
-    table = _table(Submission)
-    rows = [{name: getattr(one, name) for name in _COLUMNS} for one in fresh]
-    numbers = {row.id: row.number for row in session.execute(insert(table).returning(table.c.id, table.c.number), rows)}
-    for one in fresh:
-        one.number = numbers[one.id]
-    session.execute(insert(_table(Event)), [created_row(one) for one in fresh])
-
-
-def _places(session: Session, fresh: Sequence[Submission]) -> dict[str, int]:
-    """The place of each in its queue: how many are before the first, and who waits from there to the last."""
-    places: dict[str, int] = {}
-    for _, members in itertools.groupby(sorted(fresh, key=_order), key=lambda one: (one.queue, one.priority)):
-        first, *rest = members
-        last = rest[-1] if rest else first
-        between = select(Submission.number).where(
-            Submission.queue == first.queue,
-            in_state("queued"),
-            Submission.priority == first.priority,
-            tuple_(Submission.turn, Submission.number) >= (first.turn, first.number),
-            tuple_(Submission.turn, Submission.number) <= (last.turn, last.number),
-        )
-        numbers = session.scalars(between.order_by(Submission.turn, Submission.number)) if rest else [first.number]
-        start = position(session, first) or 1
-        by_number = {number: place for place, number in enumerate(numbers, start)}
-        places |= {one.id: by_number[one.number] for one in (first, *rest)}
-    return places
-
-
-def _order(one: Submission) -> tuple[str, int, int, int]:
-    return one.queue, one.priority, one.turn, one.number
-
-
-def _known_key(session: Session, user_id: str, key: Key, now: float) -> Submission | KeyReused | None:
-    known = session.get(RequestKey, (user_id, key[0]))
-    if known is None:
-        return None
-    if now - known.created_at > KEY_LIFETIME_S:
-        session.delete(known)
-        session.flush()
-        return None
+def _replayed(session: Session, known: RequestKey, key: Key) -> Created | KeyReused:
     if known.body_sha256 != key[1]:
         return KeyReused()
-    return session.scalars(select(Submission).where(Submission.id == known.submission_id)).one()
+    submission = session.scalars(select(Submission).where(Submission.id == known.submission_id)).one()
+    return Created(submission, False, position(session, submission))
 
 
 def _maker(session: Session) -> Callable[[Any], Any]:
@@ -256,7 +179,7 @@ def _maker(session: Session) -> Callable[[Any], Any]:
 def note_problem(session: Session, problem_id: str, version: str, title: str) -> None:
     """Remember that a problem was served in this version."""
     row = {"problem_id": problem_id, "version": version, "title": title, "seen_at": time.time()}
-    session.execute(_maker(session)(_table(ProblemVersion)).values(row).on_conflict_do_nothing())
+    session.execute(_maker(session)(ProblemVersion).values(row).on_conflict_do_nothing())
 
 
 def find(session: Session, submission_id: str) -> tuple[Submission, str] | None:

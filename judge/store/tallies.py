@@ -19,16 +19,13 @@ def bucket(seconds: float) -> str:
 
 
 def count(session: Session, *entries: tuple[str, str, float]) -> None:
-    """Add one to each (kind, label), and the figure to its total."""
+    """Add one to each (kind, label), and the figure to its total. None may come twice."""
     maker = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
     # Always in the same order: two transactions that wait for each other's rows would never end.
-    for kind, label, figure in sorted(entries):
-        statement = maker(Tally).values(kind=kind, label=label, count=1, total=figure)
-        session.execute(
-            statement.on_conflict_do_update(
-                index_elements=["kind", "label"], set_={"count": Tally.count + 1, "total": Tally.total + figure}
-            )
-        )
+    rows = [{"kind": kind, "label": label, "count": 1, "total": figure} for kind, label, figure in sorted(entries)]
+    statement = maker(Tally).values(rows)
+    more = {"count": Tally.count + statement.excluded.count, "total": Tally.total + statement.excluded.total}
+    session.execute(statement.on_conflict_do_update(index_elements=["kind", "label"], set_=more))
 
 
 def read_tallies(session: Session) -> Sequence[tuple[str, str, int, float]]:

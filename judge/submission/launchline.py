@@ -4,12 +4,12 @@ Only the shape of a line is checked here. Whether a name exists and a type fits 
 say, over the generated planning kernel (unit.py), at the same lines and columns.
 """
 
-import difflib
 import re
 from typing import NoReturn
 
 from judge.errors import SubmissionError
 from judge.problem import Problem
+from judge.spelling import nearest
 from judge.submission.brackets import Unbalanced, closing, top_level, trimmed, without_literals
 from judge.submission.model import Expression, LaunchLine, WorkspaceLine
 
@@ -123,10 +123,10 @@ def directive_of(comment: str, line: int, column: int) -> str | None:
     word = match.group(1)
     at = column + match.start(1) - 1
     if word not in DIRECTIVES:
-        close = difflib.get_close_matches(word.lower(), DIRECTIVES, n=1, cutoff=0.7)
+        close = nearest(word.lower(), DIRECTIVES, 0.7)
         if close:
             raise SubmissionError(
-                f"@{word} is no directive; did you mean @{close[0]}? Its form: {_shape(close[0])}", line, at
+                f"@{word} is no directive; did you mean @{close}? Its form: {_shape(close)}", line, at
             )
         return None
     if "\n" in comment:

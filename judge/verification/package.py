@@ -10,7 +10,6 @@ A header line of a submission narrows what is expected of it: `// expect-case: N
 backend does not know its instructions: without a GPU it must be refused for just that, and compile for sm_90.
 """
 
-import difflib
 import re
 import shutil
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from judge.errors import MachineError
 from judge.problem import Problem
 from judge.records import DiagnosisKind
+from judge.spelling import nearest
 from judge.verdict import Verdict
 
 CHEAT = "cheat"
@@ -154,8 +154,8 @@ def _folder_faults(root: Path) -> Iterator[str]:
             stray = sorted(p.name for p in path.iterdir() if p.suffix != ".cu")
             yield from (f"submissions/{path.name}/{name} is no .cu file and never judged" for name in stray)
             continue
-        close = difflib.get_close_matches(path.name, SUBMISSION_FOLDERS, n=1)
-        advice = f"did you mean {close[0]}?" if close else f"use one of {', '.join(SUBMISSION_FOLDERS)}"
+        close = nearest(path.name, SUBMISSION_FOLDERS)
+        advice = f"did you mean {close}?" if close else f"use one of {', '.join(SUBMISSION_FOLDERS)}"
         yield f"submissions/{path.name} is no verdict; {advice}"
     accepted = list((root / "accepted").glob("*.cu"))
     if len(accepted) < 2:

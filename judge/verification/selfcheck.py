@@ -5,7 +5,6 @@ mutants, its starter, one for each planted submission). They run in a few proces
 judging a submission is itself a chain of processes that mostly wait for one another.
 """
 
-import difflib
 import functools
 import os
 import re
@@ -29,6 +28,7 @@ from judge.pipeline import judge_submission
 from judge.problem import Array, Case, Problem
 from judge.records import CaseReport, DiagnosisKind, Report
 from judge.selection import Options
+from judge.spelling import nearest
 from judge.submission.read import read_submission
 from judge.submission.unit import build_unit
 from judge.verdict import Verdict
@@ -152,8 +152,8 @@ def _chosen(checks: list[Check | Finding], only: tuple[str, ...]) -> list[Check 
     known = [check.name for check in checks if isinstance(check, Check)]
     for name in only:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            advice = f"Did you mean {close[0]}?" if close else "judge verify without --check lists them."
+            close = nearest(name, known, 0.5)
+            advice = f"Did you mean {close}?" if close else "judge verify without --check lists them."
             raise UsageError(f"There is no check {name!r}. {advice}")
     return [check for check in checks if not only or isinstance(check, Finding) or check.name in only]
 

@@ -36,6 +36,8 @@ class OneWorker(Protocol):
 
     def run_case(self, request: CaseRequest) -> CaseResult: ...
 
+    def cancel(self) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -92,6 +94,10 @@ class Session:
         if not self._worker.alive and self._image is not None:
             self.restart(self._image)
         return self._worker.run_case(request)
+
+    def cancel(self) -> None:
+        """Kill the worker from any thread; the case that runs ends as cancelled."""
+        self._worker.cancel()
 
     def close(self) -> None:
         self._worker.close()

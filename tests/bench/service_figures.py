@@ -1,6 +1,7 @@
-"""Figures of the service on this machine: accepted POSTs, from a POST to its verdict, and many who watch.
+"""Figures of the service on this machine: POSTs, from a POST to its verdict, verdicts by lanes, and many who watch.
 
-    python -m tests.bench.service_figures [--seconds 10] [--clients 16] [--verdicts 40] [--watchers 1000] [--postgresql]
+    python -m tests.bench.service_figures [--seconds 10] [--clients 16] [--verdicts 40] [--lanes 1 2 4]
+        [--watchers 1000] [--postgresql]
 
 Prints each figure beside its target. Nothing else should run on the machine.
 """
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from judge.dispatch.serving import prepare
@@ -25,17 +27,23 @@ from tests.service.postgresql import PostgreSQL
 from tests.service.running import body, start_api, start_serve, until
 
 TARGETS = {"POST/s": 300, "POST p99 ms": 100, "POST to verdict p95 s": 0.5}
+EACH = 16
+"""Submissions for each lane, where verdicts a second are counted."""
 
 
-def posts(url: str, folder: Path, seconds: float, clients: int) -> dict[str, float]:
-    """Accepted submissions a second and their times, over so many connections; nobody judges meanwhile."""
+def posts(
+    url: str, folder: Path, seconds: float, clients: int, database_s: Callable[[], float] | None = None
+) -> dict[str, float]:
+    """Accepted submissions a second and their times, over so many connections; nobody judges meanwhile.
+
+    database_s: processor seconds of the database so far, where it is a process of its own.
+    """
     running = start_api(url, folder, max_waiting=10**7, max_waiting_of_user=10**7)
     took: list[float] = []
     refused: list[int] = []
     sent = json.dumps(body()).encode()
     head = f"POST /api/v1/submissions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n"
     request = head.encode() + b"Content-Type: application/json\r\n\r\n" + sent
-    end = time.monotonic() + seconds
 
     def post() -> None:
         with socket.create_connection(("127.0.0.1", running.port), timeout=30) as connection:
@@ -47,13 +55,21 @@ def posts(url: str, folder: Path, seconds: float, clients: int) -> dict[str, flo
                 if status != 202:
                     refused.append(status)
 
-    before_s = processor_s(running.process.pid)
+    # The first one of a process loads what all others find loaded.
+    running.client.post("/api/v1/submissions", json=body())
+    end = time.monotonic() + seconds
+    own_s, api_s = time.process_time(), processor_s(running.process.pid)
+    base_s = database_s() if database_s is not None else 0.0
     threads = [threading.Thread(target=post) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    used_s = processor_s(running.process.pid) - before_s
+    took_s = {
+        "API": processor_s(running.process.pid) - api_s,
+        "client": time.process_time() - own_s,
+        **({} if database_s is None else {"database": database_s() - base_s}),
+    }
     running.stop()
     assert not refused, refused[:5]
     ordered = sorted(took)
@@ -61,7 +77,7 @@ def posts(url: str, folder: Path, seconds: float, clients: int) -> dict[str, flo
         "POST/s": len(took) / seconds,
         "POST p50 ms": 1000 * statistics.median(took),
         "POST p99 ms": 1000 * ordered[int(0.99 * (len(ordered) - 1))],
-        "API processor ms a POST": 1000 * used_s / len(took),
+        **{f"{part} processor ms a POST": 1000 * used_s / len(took) for part, used_s in took_s.items()},
     }
 
 
@@ -82,6 +98,46 @@ def processor_s(pid: int) -> float:
     """Processor seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def postgresql_s(server: PostgreSQL) -> float:
+    """Processor seconds of a PostgreSQL server and all its processes so far, those that ended included."""
+    assert server._process is not None
+    pid = server._process.pid
+    total = 0.0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+            if int(stat.parent.name) == pid:
+                total += sum(map(int, fields[11:15]))
+            elif int(fields[1]) == pid:
+                total += sum(map(int, fields[11:13]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def throughput(folder: Path, lanes: int, count: int, *arguments: str) -> dict[str, float]:
+    """Verdicts a second of so many CPU lanes, all of them busy: splitk-merge with all its cases."""
+    running = start_serve(folder, "--cpu-lanes", str(lanes), "--max-waiting", "10000", *arguments)
+
+    def judged(number: int) -> None:
+        made = [running.client.post("/api/v1/submissions", json=body(cases="all")).json()["id"] for _ in range(number)]
+        for one in made:
+            over = running.client.get(f"/api/v1/submissions/{one}", params={"wait": 60}).json()
+            assert over["verdict"] == "accepted", over
+
+    def ready() -> bool:
+        return sum(one["state"] == "ready" for one in running.client.get("/api/v1/devices").json()) == lanes
+
+    try:
+        until(ready, 120)
+        judged(lanes)
+        began = time.perf_counter()
+        judged(count)
+        took_s = time.perf_counter() - began
+    finally:
+        code, _ = running.stop()
+    assert code == 0
+    return {f"verdicts/s, {lanes} lane{'s' if lanes > 1 else ''}": count / took_s}
 
 
 def verdicts(folder: Path, count: int, *arguments: str) -> dict[str, float]:
@@ -179,6 +235,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--verdicts", type=int, default=40)
+    parser.add_argument("--lanes", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--watchers", type=int, default=1000)
     parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
@@ -189,6 +246,8 @@ def main() -> None:
         show("SQLite", posts(url, folder, options.seconds, options.clients))
         if options.verdicts:
             show("SQLite", verdicts(folder, options.verdicts))
+        for lanes in options.lanes:
+            show("SQLite", throughput(folder, lanes, EACH * lanes, "--database", f"sqlite:///{folder}/lanes.db"))
         if options.watchers:
             url = f"sqlite:///{folder}/watched.db"
             migrate(Database(url))
@@ -198,13 +257,19 @@ def main() -> None:
             try:
                 url = server.new_database()
                 prepare(Database(url))
-                show("PostgreSQL", posts(url, folder, options.seconds, options.clients))
+                show(
+                    "PostgreSQL",
+                    posts(url, folder, options.seconds, options.clients, lambda: postgresql_s(server)),
+                )
                 if options.watchers:
                     url = server.new_database()
                     prepare(Database(url))
                     show("PostgreSQL", watchers(url, folder, options.watchers))
                 if options.verdicts:
                     show("PostgreSQL", verdicts(folder, options.verdicts, "--database", server.new_database()))
+                for lanes in options.lanes:
+                    database = ("--database", server.new_database())
+                    show("PostgreSQL", throughput(folder, lanes, EACH * lanes, *database))
             finally:
                 server.remove()
 

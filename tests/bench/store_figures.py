@@ -19,9 +19,10 @@ from judge.records import BackendReport, CaseReport, CompileReport, ProblemRefer
 from judge.reports.json import render_json
 from judge.store import accounts, queue, submissions
 from judge.store.database import Database
+from judge.store.desk import Desk, Room
 from judge.store.models import Base
 from judge.store.schema import migrate
-from judge.store.submissions import NewSubmission, Room
+from judge.store.submissions import NewSubmission
 from judge.verdict import Verdict
 from tests.service.conftest import free_port
 from tests.service.postgresql import PostgreSQL
@@ -60,9 +61,8 @@ def report() -> Report:
 def fill(database: Database, user: str, count: int) -> None:
     """So many submissions that are done, stored without their attempts."""
     with database.write() as session:
-        [made] = submissions.create_many(session, [(new(user, 0), None)], ROOM)
-        assert isinstance(made, submissions.Created)
-        row = session.execute(SUBMISSIONS.select().where(SUBMISSIONS.c.id == made.submission.id)).mappings().one()
+        made = submissions.create(session, new(user, 0), ROOM)[0]
+        row = session.execute(SUBMISSIONS.select().where(SUBMISSIONS.c.id == made.id)).mappings().one()
     done = {**row, "state": "done", "verdict": "accepted", "finished_at": time.time()}
     del done["number"]
     for start in range(0, count, 10_000):
@@ -98,7 +98,8 @@ def figures(url: str, stored: int, seconds: float) -> Iterator[tuple[str, float]
 
     def put(count: int = GROUP) -> int:
         with database.write() as session:
-            submissions.create_many(session, [(new(user, next(numbers)), None) for _ in range(count)], ROOM)
+            desk = Desk(session, ROOM, {user})
+            submissions.create_many(session, desk, [(new(user, next(numbers)), None) for _ in range(count)])
         return count
 
     put(WAITING)

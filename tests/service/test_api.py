@@ -16,6 +16,7 @@ from judge.api.errors import ERRORS
 from judge.catalogue import find_problems
 from judge.store import accounts, devices, queue, submissions
 from judge.store.database import Database
+from judge.store.desk import Room
 from tests.service.conftest import free_port
 from tests.service.running import RIGHT, WRONG, body, start_api, submit, until
 from tests.service.test_store import report
@@ -533,7 +534,7 @@ def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, st
             from judge.store import submissions
             from tests.service.test_store import new
 
-            made, _ = submissions.create(session, new(user, visibility="public"), submissions.Room())
+            made, _ = submissions.create(session, new(user, visibility="public"), Room())
             identity, version = made.id, open_api.client.get(f"{API}/problems/splitk-merge").json()["version"]
         timing = Timing(median_us=median, p10_us=9, p90_us=11, samples=9, rel_ci95=0.01, cold=True)
         told = report(timing=timing)

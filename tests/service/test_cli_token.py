@@ -15,6 +15,7 @@ from judge.dispatch.serving import ServeOptions, api_settings
 from judge.errors import UsageError
 from judge.store import accounts, queue, submissions
 from judge.store.database import Database
+from judge.store.desk import Room
 from judge.store.models import Submission
 from judge.store.schema import migrate
 from tests.service.test_store import new
@@ -77,7 +78,7 @@ def test_old_submissions_are_counted_and_then_deleted(tmp_path, judge):
     with database.write() as session:
         user = accounts.user_named(session, "ada")
         for age_s in (0, 3 * 3600):
-            made, _ = submissions.create(session, new(user), submissions.Room())
+            made, _ = submissions.create(session, new(user), Room())
             queue.cancel(session, made.id)
             session.get_one(Submission, made.number).finished_at -= age_s
     for last, left in (["--dry-run"], 2), ([], 1):

@@ -19,6 +19,7 @@ from judge.dispatch.serving import chosen_lanes
 from judge.errors import UsageError
 from judge.store import accounts, submissions
 from judge.store.database import Database
+from judge.store.desk import Room
 from judge.store.schema import migrate
 from tests.service.conftest import KINDS
 from tests.service.running import (
@@ -109,10 +110,10 @@ def test_a_job_is_stored_with_its_submission_or_not_at_all(postgresql):
 
     with database.write() as session:
         user = accounts.user_named(session, "ada")
-        made, _ = submissions.create(session, new(user, cases="sample"), submissions.Room(), None, deferrer)
+        made, _ = submissions.create(session, new(user, cases="sample"), Room(), None, deferrer)
         kept = made.id
     with suppress(ZeroDivisionError), database.write() as session:
-        submissions.create(session, new(user), submissions.Room(), None, deferrer)
+        submissions.create(session, new(user), Room(), None, deferrer)
         raise ZeroDivisionError
     assert [tuple(job) for job in jobs()] == [("cpu", 0, kept)]
     waker = Waker(database, "w", ["cpu"])
@@ -120,7 +121,7 @@ def test_a_job_is_stored_with_its_submission_or_not_at_all(postgresql):
     assert nudge is not None
     # One that judges gets no further job before it is done.
     with database.write() as session:
-        submissions.create(session, new(user), submissions.Room(), None, deferrer)
+        submissions.create(session, new(user), Room(), None, deferrer)
     assert waker.wait(0.5) is None
     nudge.set()
     second = waker.wait(20)
@@ -147,7 +148,7 @@ def test_the_job_of_a_worker_that_is_gone_is_put_back(postgresql):
     prepare_queue(database)
     with database.write() as session:
         user = accounts.user_named(session, "ada")
-        made, _ = submissions.create(session, new(user), submissions.Room(), None, Deferrer(database))
+        made, _ = submissions.create(session, new(user), Room(), None, Deferrer(database))
 
     async def take_and_vanish():
         conninfo = database.url.set(drivername="postgresql").render_as_string(hide_password=False)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from judge.store import accounts, submissions
 from judge.store.database import Database, StoreFull, StoreUnavailable
+from judge.store.desk import Room
 from judge.store.models import Event
 from judge.store.schema import migrate
 from tests.service.conftest import KINDS
@@ -122,7 +123,7 @@ def test_a_full_disk_refuses_new_work_and_recovers_by_itself(small_disk, tmp_pat
     migrate(database)
     with database.write() as session:
         user = accounts.user_named(session, "ada")
-        known = submissions.create(session, new(user), submissions.Room())[0].id
+        known = submissions.create(session, new(user), Room())[0].id
     running = start_api(url, tmp_path)
     try:
         kept = submit(running.client)

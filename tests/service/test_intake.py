@@ -12,8 +12,9 @@ from judge.api.intake import Intake, Member, Taken
 from judge.dispatch.serving import prepare
 from judge.store import accounts, submissions
 from judge.store.database import Database
+from judge.store.desk import QueueFull, Room
 from judge.store.models import Event, Source, Submission
-from judge.store.submissions import KeyReused, QueueFull, Room
+from judge.store.submissions import KeyReused
 from tests.service.running import body, start_api, until
 from tests.service.test_store import ROOM, new, user
 
