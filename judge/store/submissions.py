@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from judge.store.models import Attempt, Base, Event, ProblemVersion, RequestKey, Source, Submission, User
 from judge.store.queue import PRIORITY_FULL, PRIORITY_SAMPLE, created_row, in_state, next_turn
+from judge.store.seeds import draw_seed
 
 KEY_LIFETIME_S = 24 * 3600.0
 
@@ -177,7 +178,7 @@ def _fresh(new: NewSubmission, digest: str, turn: int, now: float) -> Submission
         device=new.device,
         cases=new.cases,
         visibility=new.visibility,
-        seed=new.seed,
+        seed=draw_seed() if new.seed is None else new.seed,
         queue=new.queue,
         priority=_priority(new),
         turn=turn,
