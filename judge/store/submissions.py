@@ -294,8 +294,10 @@ def report_of(session: Session, submission: Submission, attempt: int | None = No
     return None if found is None else found.report
 
 
-def attempts_of(session: Session, submission_id: str) -> Sequence[Attempt]:
-    return session.scalars(select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.number)).all()
+def attempts_of(session: Session, submission_id: str, last: int | None = None) -> Sequence[Attempt]:
+    """From the first on. last: only so many, the newest."""
+    query = select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.number.desc()).limit(last)
+    return session.scalars(query).all()[::-1]
 
 
 def events_after(session: Session, submission_id: str, number: int, limit: int = 200) -> Sequence[Event]:

@@ -1,10 +1,10 @@
 """PTX beside its source lines: what belongs where, and what is said when it is gone."""
 
 from judge.compiler import CPU_ARCH, Target, compile_unit
-from judge.submission.read import read_submission
-from judge.submission.unit import build_unit
+from judge.web.listing import judged_unit
 from judge.web.ptx import instructions_by_line, kept_ptx
 from tests.unit.reports.samples import make_case, make_report
+from tests.web.site import answer
 
 TEXT = """
 .file\t1 "/submission.cu"
@@ -43,13 +43,10 @@ def test_what_was_judged_is_found_again_and_nothing_is_compiled(problems, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     problem = problems["splitk-merge"]
     source = (problem.folder / "submissions/accepted/plain.cu").read_bytes()
-    cases = [case for case in problem.cases if case.cpu][:2]
-    report = make_report(cases=tuple(make_case(name=case.name) for case in cases))
-    assert kept_ptx(problem, source, report, "") is None
-    sets = dict.fromkeys(problem.constants_of(case) for case in cases)
-    unit = build_unit(read_submission(source, "mine.cu", problem), problem, tuple(sets))
+    unit = judged_unit(problem, source, answer(cases="sample"), make_report())
+    assert kept_ptx(unit, "") is None
     assert compile_unit(unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug")).ok
-    found = kept_ptx(problem, source, report, "no such kernel")
+    found = kept_ptx(unit, "no such kernel")
     assert found.name == found.kernels[0]
     shown = {line.number: (line.text, line.instructions) for line in found.lines}
     number = next(n for n, text in enumerate(source.decode().split("\n"), 1) if "threadIdx.x" in text)
