@@ -43,6 +43,7 @@ const wide = new ResizeObserver((entries) => entries.forEach(({ target }) => tel
 
 function tellWidth(scroll) {
   const rest = scroll.scrollWidth - scroll.clientWidth;
+  scroll.parentElement.classList.toggle("wider", rest > 1);
   scroll.parentElement.classList.toggle("more", rest - scroll.scrollLeft > 1);
   scroll.parentElement.classList.toggle("moved", scroll.scrollLeft > 1);
 }
