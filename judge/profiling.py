@@ -29,6 +29,7 @@ from judge.records import Record
 from judge.sandbox.view import PACKAGE_ROOT
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
+from judge.tools import find_tool
 from judge.worker.messages import case_frame, load_frame
 from judge.worker.requests import case_request
 from judge.worker.session import Session
@@ -114,16 +115,6 @@ class SanitizeReport(Record):
     findings: tuple[SanitizerFinding, ...]
     verdict: str | None = None
     message: str = ""
-
-
-def find_tool(name: str) -> Path | None:
-    """ncu or compute-sanitizer on PATH, in a CUDA toolkit, or in NVIDIA's own folders."""
-    on_path = shutil.which(name)
-    if on_path:
-        return Path(on_path)
-    folders = [*Path("/usr/local").glob("cuda*/bin"), *Path("/opt").glob("cuda*/bin")]
-    folders += [*Path("/usr/local").glob("cuda*/compute-sanitizer"), *Path("/opt/nvidia").glob("nsight-compute/*")]
-    return next((folder / name for folder in sorted(folders, reverse=True) if os.access(folder / name, os.X_OK)), None)
 
 
 _WITHOUT_GPU = {

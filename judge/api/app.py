@@ -132,9 +132,9 @@ def _refused_by_routing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         # Routing names only the methods of the first route that has the path.
-        allowed = ", ".join(sorted(_methods(request.app.openapi()["paths"], request.url.path)))
-        told = f"It takes {allowed or 'GET'}."
-        return respond(request, Refusal("method_not_allowed", told, headers={"Allow": allowed or "GET"}))
+        methods = _methods(request.app.openapi()["paths"], request.url.path) or {"GET"}
+        allowed = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
+        return respond(request, Refusal("method_not_allowed", f"It takes {allowed}.", headers={"Allow": allowed}))
     detail = error.detail if isinstance(error.detail, str) else ""
     return respond(request, refusal_of_status(error.status_code, detail, error.headers))
 

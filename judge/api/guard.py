@@ -58,7 +58,9 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"{_PROCESS}{next(_count):08x}"
-        scope.setdefault("state", {})["request_id"] = request_id
+        state = scope.setdefault("state", {})
+        only_head = scope["method"] == "HEAD"
+        state |= {"request_id": request_id, "only_head": only_head}
         status = 0
 
         async def send_on(message: Message) -> None:
@@ -74,12 +76,16 @@ class Guard:
                     (n.lower().encode(), v.encode()) for n, v in limits.items() if n.lower().encode() not in present
                 ]
                 message["headers"] = [*message["headers"], *added, (b"x-request-id", request_id.encode())]
+            elif only_head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             self._check(scope, headers)
             body = await self._body(headers, receive)
-            await self._app(scope, _replay(body, receive), send_on)
+            # HEAD is answered as GET is, headers of the body included, for every address at once.
+            asked = {**scope, "method": "GET"} if only_head else scope
+            await self._app(asked, _replay(body, receive), send_on)
         except Refusal as refusal:
             await _answer(refusal, send_on)
         except _ClientGone:

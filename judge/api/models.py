@@ -134,6 +134,9 @@ class AttemptAnswer(Answer):
     verdict: Verdict | None
     incident: str | None
     reason: str | None = Field(description="Why it ended without a report.")
+    judge_version: str | None = Field(description="What judged it; null without a report, as devices and seed.")
+    devices: tuple[str, ...] = Field(description="Where it was judged: the CPU, a GPU, or both.")
+    seed: int | None
     started_at: datetime
     finished_at: datetime | None
     report: str | None = Field(description="Address of its report.")

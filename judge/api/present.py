@@ -1,12 +1,15 @@
-"""A stored submission as callers see it."""
+"""A stored submission and its attempts as callers see them."""
+
+import json
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge.api.models import Links, SubmissionAnswer, known_moment, moment
+from judge.api.models import AttemptAnswer, Links, SubmissionAnswer, known_moment, moment
 from judge.records import ProblemReference, Report
 from judge.store import submissions
 from judge.store.devices import served_queues
-from judge.store.models import Submission
+from judge.store.models import Attempt, Submission
 from judge.verdict import Verdict
 
 
@@ -53,3 +56,30 @@ def as_answer(
         ),
         report=report,
     )
+
+
+def as_attempt(found: Attempt) -> AttemptAnswer:
+    told = _outline(found.report)
+    seed = told.get("seed")
+    base = f"/api/v1/submissions/{found.submission_id}/report.json"
+    return AttemptAnswer(
+        number=found.number,
+        state=found.state,  # type: ignore[arg-type]
+        worker=found.worker,
+        problem_version=found.problem_version,
+        verdict=None if found.verdict is None else Verdict(found.verdict),
+        incident=found.incident,
+        reason=found.reason,
+        judge_version=str(told["judge_version"]) if "judge_version" in told else None,
+        devices=tuple(str(one["device"]) for one in told.get("backends") or ()),
+        seed=seed if isinstance(seed, int) else None,
+        started_at=known_moment(found.started_at),
+        finished_at=moment(found.finished_at),
+        report=None if found.report is None else f"{base}?attempt={found.number}",
+    )
+
+
+def _outline(report: str | None) -> dict[str, Any]:
+    """What a report of any age says of itself; it may be of a schema that is no longer read."""
+    told = {} if report is None else json.loads(report)
+    return told if isinstance(told, dict) else {}

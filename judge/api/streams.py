@@ -22,6 +22,7 @@ COMMENT_S = 15.0
 CHECK_S = 1.0
 RETRY_MS = 1000
 PAGE = 200
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class EventStream(StreamingResponse):
@@ -37,7 +38,7 @@ class EventStream(StreamingResponse):
         super().__init__(
             self._lines(service, user_id, submission_id, start, allowed),
             media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+            headers=STREAM_HEADERS,
         )
 
     async def _lines(

@@ -2,11 +2,12 @@
 
 import hashlib
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
 
 from judge.api.auth import AskedFirst, Reader, Submitter, confirm
 from judge.api.errors import Refusal
@@ -18,12 +19,10 @@ from judge.api.models import (
     SubmissionPage,
     as_report,
     errors_of,
-    known_moment,
-    moment,
 )
-from judge.api.present import as_answer, present
+from judge.api.present import as_answer, as_attempt, present
 from judge.api.service import Service, service_of
-from judge.api.streams import EventStream
+from judge.api.streams import STREAM_HEADERS, EventStream
 from judge.api.waiting import OVER, wait_until_over
 from judge.catalogue import unknown_problem_message
 from judge.reports.json import render_json
@@ -47,6 +46,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 MAX_EVENT = 2**31 - 1
 Cursor = Annotated[str | None, Query(pattern=r"^[1-9][0-9]{0,17}$", description="`next` of the page before.")]
 After = Annotated[int | None, Query(ge=0, le=MAX_EVENT, description="As Last-Event-ID, for those who cannot set it.")]
+AttemptNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="That of an earlier attempt.")]
 LastEventId = Annotated[str | None, Header(max_length=20, description="Events after this one.")]
 SubmissionId = Annotated[str, Path(description="Id of a submission.", examples=["5f2b8c1e9a7d4036b1c2d3e4f5a60718"])]
 
@@ -239,6 +239,8 @@ async def events(
         start = after or 0
     if found.state in OVER and start >= found.events:
         return Response(status_code=204)
+    if getattr(request.state, "only_head", False):
+        return StreamingResponse(iter(()), media_type="text/event-stream", headers=STREAM_HEADERS)
     service.streams.check(caller.user_id)
     return EventStream(
         service, caller.user_id, submission_id, start, lambda session: _may_watch(session, caller, found)
@@ -272,12 +274,18 @@ def cancel(request: Request, caller: Submitter, submission_id: SubmissionId) -> 
 
 
 @router.post("/{submission_id}/rejudge", status_code=202, responses=errors_of(404, 507))
-def rejudge(request: Request, response: Response, caller: Submitter, submission_id: SubmissionId) -> SubmissionAnswer:
+def rejudge(
+    request: Request,
+    response: Response,
+    caller: Submitter,
+    submission_id: SubmissionId,
+    seed: Annotated[Literal["same", "new"], Query(description="same: the inputs it had; new: others.")] = "same",
+) -> SubmissionAnswer:
     """Judge it once more. The old result stays until the new one is there, and stays in the list of attempts."""
     service = service_of(request)
     with service.database.write() as session:
         found, name = _find(session, caller, submission_id, own=True)
-        if queue.rejudge(session, found.id) and service.stored is not None:
+        if queue.rejudge(session, found.id, new_seed=seed == "new") and service.stored is not None:
             service.stored(session, [found])
         answer = present(session, found, name)
     response.headers["Location"] = answer.links.self
@@ -301,22 +309,7 @@ def attempts(request: Request, caller: Reader, submission_id: SubmissionId) -> t
     """Every attempt, those included whose worker was lost."""
     with service_of(request).database.read() as session:
         found, _ = _find(session, caller, submission_id)
-        base = f"/api/v1/submissions/{found.id}/report.json"
-        return tuple(
-            AttemptAnswer(
-                number=one.number,
-                state=one.state,  # type: ignore[arg-type]
-                worker=one.worker,
-                problem_version=one.problem_version,
-                verdict=None if one.verdict is None else Verdict(one.verdict),
-                incident=one.incident,
-                reason=one.reason,
-                started_at=known_moment(one.started_at),
-                finished_at=moment(one.finished_at),
-                report=None if one.report is None else f"{base}?attempt={one.number}",
-            )
-            for one in submissions.attempts_of(session, found.id)
-        )
+        return tuple(as_attempt(one) for one in submissions.attempts_of(session, found.id))
 
 
 _FORMATS = {
@@ -341,7 +334,7 @@ def report(
     caller: Reader,
     submission_id: SubmissionId,
     form: Annotated[str, Path(description="json, junit.xml, sarif or md.", examples=["json"])],
-    attempt: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="That of an earlier attempt.")] = None,
+    attempt: AttemptNumber = None,
     if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
 ) -> Response:
     """The report in a format of its own."""

@@ -52,7 +52,7 @@ class Box:
             self._process = BoxedProcess(
                 [sys.executable, "-P", "-s", str(_BOX), str(theirs.fileno()), target.kind],
                 plain_view(),
-                _environment(),
+                box_environment(),
                 (theirs.fileno(),),
                 target.limits.data_bytes,
             )
@@ -143,7 +143,7 @@ class Box:
         return Answer(limit="memory" if memory else "crash", log=printed)
 
 
-def _environment() -> dict[str, str]:
+def box_environment() -> dict[str, str]:
     """Nothing of the user's environment but what finds the libraries; the source could not read it anyway."""
     inherited = os.environ.get("PYTHONPATH", "")
     return {

@@ -83,6 +83,7 @@ class Submission(Base):
     """number: the order of arrival, which pages of a list go by. turn: the place in the fair queue.
 
     faults: attempts that ended by the judge's or the machine's fault. events: number of the last event.
+    seed: of the inputs of every attempt; None in rows of older judges, which drew one for each.
     verdict, message, report_attempt: those of the last attempt that was finished, kept during a rejudge.
     """
 

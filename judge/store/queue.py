@@ -22,6 +22,7 @@ from judge.reports.style import inert
 from judge.store.devices import note_roofs
 from judge.store.models import Attempt, CaseResult, Event, Measurement, Source, Submission
 from judge.store.parked import parked_report
+from judge.store.seeds import draw_seed, kept_seed
 from judge.store.tallies import bucket, count
 from judge.verdict import Verdict
 
@@ -352,12 +353,16 @@ def cancel(session: Session, submission_id: str) -> bool:
     return True
 
 
-def rejudge(session: Session, submission_id: str) -> bool:
-    """Judge once more what is over; its reports so far stay. False when it waits or runs already."""
+def rejudge(session: Session, submission_id: str, *, new_seed: bool = False) -> bool:
+    """Judge once more what is over; its reports so far stay. False when it waits or runs already.
+
+    new_seed: with other inputs than before.
+    """
     submission = _locked(session, submission_id)
     if submission is None or submission.state in {"queued", "running"}:
         return False
     now = time.time()
+    submission.seed = draw_seed() if new_seed else kept_seed(session, submission)
     submission.priority = PRIORITY_REJUDGE
     submission.turn = next_turn(session, submission.user_id, submission.queue, PRIORITY_REJUDGE)
     submission.state = "queued"
@@ -365,7 +370,7 @@ def rejudge(session: Session, submission_id: str) -> bool:
     submission.queued_at = now
     submission.started_at = None
     submission.finished_at = None
-    _append(session, submission, [("queued", {"queue": submission.queue, "rejudge": True}, now)])
+    _append(session, submission, [("queued", {"queue": submission.queue, "rejudge": True, "new_seed": new_seed}, now)])
     return True
 
 

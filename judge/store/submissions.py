@@ -16,6 +16,7 @@ from judge.store.desk import Desk, QueueFull, Room
 from judge.store.entering import enter
 from judge.store.models import Attempt, Event, ProblemVersion, RequestKey, Source, Submission, User
 from judge.store.queue import PRIORITY_FULL, PRIORITY_SAMPLE, in_state
+from judge.store.seeds import draw_seed
 from judge.store.together import Together
 
 KEY_LIFETIME_S = 24 * 3600.0
@@ -133,7 +134,7 @@ def _fresh(new: NewSubmission, digest: str, turn: int, now: float) -> Submission
         device=new.device,
         cases=new.cases,
         visibility=new.visibility,
-        seed=new.seed,
+        seed=draw_seed() if new.seed is None else new.seed,
         queue=new.queue,
         priority=_priority(new),
         turn=turn,
@@ -216,8 +217,10 @@ def report_of(session: Session, submission: Submission, attempt: int | None = No
     return None if found is None else found.report
 
 
-def attempts_of(session: Session, submission_id: str) -> Sequence[Attempt]:
-    return session.scalars(select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.number)).all()
+def attempts_of(session: Session, submission_id: str, last: int | None = None) -> Sequence[Attempt]:
+    """From the first on. last: only so many, the newest."""
+    query = select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.number.desc()).limit(last)
+    return session.scalars(query).all()[::-1]
 
 
 def events_after(session: Session, submission_id: str, number: int, limit: int = 200) -> Sequence[Event]:

@@ -3,6 +3,7 @@
     statement.md              what to do
     starter.cu                compiles and fails
     hints/1.md, 2.md, ...     shown one by one
+    ladder.txt                the accepted kernels in the order to read them
     submissions/<verdict>/*.cu  kernels with the verdict they must get; header lines may say more
 
 A header line of a submission narrows what is expected of it: `// expect-case: NAME`,
@@ -21,6 +22,7 @@ from judge.problem import Problem
 from judge.records import DiagnosisKind
 from judge.spelling import nearest
 from judge.verdict import Verdict
+from judge.verification.solutions import ladder_faults
 
 CHEAT = "cheat"
 """Folder of submissions that try to deceive the judge: they may get any verdict but accepted."""
@@ -65,24 +67,6 @@ def hint_files(folder: Path) -> list[Path]:
     while (path := folder / "hints" / f"{len(files) + 1}.md").is_file():
         files.append(path)
     return files
-
-
-def opening_comment(path: Path) -> str:
-    """The first comment of a kernel that is prose, as one line: what the solution adds."""
-    words: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        text = line.strip()
-        if not text.startswith("//"):
-            if words or text:
-                break
-            continue
-        text = text.removeprefix("//").strip()
-        if re.match(r"(problem|expect-[a-z]+|needs-gpu):|@", text):
-            continue
-        if not text and words:
-            break
-        words.append(text)
-    return " ".join(word for word in words if word)
 
 
 def planted_submissions(folder: Path) -> list[PlantedSubmission]:
@@ -143,6 +127,7 @@ def package_faults(problem: Problem) -> Iterator[str]:
     for requirement in problem.requirements:
         if requirement.baseline and requirement.baseline not in names:
             yield f"a requirement is measured against a case {requirement.baseline!r} that the problem does not have"
+    yield from ladder_faults(folder)
     yield from _folder_faults(folder / "submissions")
     for submission in planted_submissions(folder):
         yield from _expectation_faults(problem, submission)

@@ -24,6 +24,7 @@ router = APIRouter()
 MAX_LINES = 4000
 """Of one source: comparing takes effort that grows with the square, and somebody waits."""
 CONTEXT = 3
+_ORDER = ("changed", "", "only in A", "only in B")
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,11 @@ class CasePair:
     b: CaseReport | None
 
     @property
-    def changed(self) -> bool:
-        return (self.a.verdict if self.a else None) is not (self.b.verdict if self.b else None)
+    def change(self) -> str:
+        """What is different about its verdict; empty where nothing is."""
+        if self.a is None or self.b is None:
+            return "only in B" if self.a is None else "only in A"
+        return "changed" if self.a.verdict is not self.b.verdict else ""
 
 
 @router.get("/compare")
@@ -102,8 +106,8 @@ def diff_lines(old: str, new: str) -> Sequence[DiffLine] | None:
 
 
 def pair_cases(a: Report | None, b: Report | None) -> Sequence[CasePair]:
-    """Cases of both by name and backend, what changed first."""
+    """Cases of both by name and backend: what changed, then what is the same, then what only one of them ran."""
     of_a = {(case.name, case.backend): case for case in (a.cases if a else ())}
     of_b = {(case.name, case.backend): case for case in (b.cases if b else ())}
     pairs = [CasePair(*key, of_a.get(key), of_b.get(key)) for key in dict.fromkeys((*of_a, *of_b))]
-    return sorted(pairs, key=lambda pair: not pair.changed)
+    return sorted(pairs, key=lambda pair: _ORDER.index(pair.change))

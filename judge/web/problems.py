@@ -21,7 +21,8 @@ from judge.problem import Problem
 from judge.store.accounts import Caller
 from judge.store.devices import devices, served_queues
 from judge.store.submissions import page, report_of, solved, source_of
-from judge.verification.package import hint_files, opening_comment
+from judge.verification.package import hint_files
+from judge.verification.solutions import model_solutions
 from judge.web.geometry import Preview, preview
 from judge.web.markup import has_math, render_markdown
 from judge.web.rendering import go_to, render
@@ -186,13 +187,12 @@ def launches(request: Request, caller: Viewer, problem_id: str, fields: Fields) 
 
 @router.get("/problems/{problem_id}/solutions")
 def solutions(request: Request, caller: Viewer, problem_id: str, reveal: bool = False) -> Response:
-    """The model solutions, for those who solved the problem or ask to be spoiled."""
+    """The model solutions in the order of their ladder, for those who solved the problem or ask to be spoiled."""
     service = service_of(request)
     found = find_problem(service, problem_id)
     with service.database.read() as session:
         allowed = found.id in solved(session, caller.user_id)
-    paths = sorted((found.folder / "submissions" / "accepted").glob("*.cu"))
-    shown = [(path.stem, opening_comment(path), path.read_text(encoding="utf-8")) for path in paths]
+    shown = model_solutions(found.folder)
     return render(
         request,
         "solutions.html",

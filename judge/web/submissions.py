@@ -1,52 +1,32 @@
 """Routes of submissions: history, a result while it comes and after, its files, and what its author may do with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from judge.api import submissions as api
 from judge.api.errors import Refusal
-from judge.api.models import SubmissionAnswer, Visibility, as_report
-from judge.api.present import present
+from judge.api.models import Visibility
 from judge.api.service import Service, service_of
-from judge.api.waiting import OVER
-from judge.records import CaseReport, Report
+from judge.records import CaseReport
 from judge.store import submissions
 from judge.store.accounts import Caller
-from judge.store.models import Event
 from judge.verdict import Verdict
 from judge.web import tables
 from judge.web.blocktable import DrawnTable, draw_block_table
 from judge.web.bundle import make_bundle
 from judge.web.failuremap import DrawnMap, draw_map
 from judge.web.keymap import DrawnKeys, draw_keys
-from judge.web.ptx import kept_ptx
+from judge.web.looking import Shown, look, look_at_report
 from judge.web.rendering import go_to, render
-from judge.web.results import Result, make_result
+from judge.web.results import Result
 from judge.web.roofline import draw_bandwidth, draw_roofline
 from judge.web.sessions import Author, Fields, Viewer
 
 router = APIRouter(prefix="/submissions")
 
-MAX_EVENTS = 1000
 _NO_INDEX = {"X-Robots-Tag": "noindex"}
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A submission as its page knows it. result: once it is over and has a report."""
-
-    answer: SubmissionAnswer
-    source: str
-    events: Sequence[Event]
-    result: Result | None
-    own: bool
-
-    @property
-    def over(self) -> bool:
-        return self.answer.state in OVER
 
 
 @router.get("")
@@ -72,16 +52,16 @@ def history(
 
 
 @router.get("/{submission_id}")
-def result(request: Request, caller: Viewer, submission_id: str) -> Response:
-    """A submission: while it waits and runs what has happened, then what came of it."""
-    shown = _look(service_of(request), caller, submission_id)
+def result(request: Request, caller: Viewer, submission_id: str, attempt: api.AttemptNumber = None) -> Response:
+    """A submission: while it waits and runs what has happened, then what came of it, or of an earlier attempt."""
+    shown = look(service_of(request), caller, submission_id, attempt)
     return _with_source(request, "submission.html", shown, caller)
 
 
 @router.get("/{submission_id}/live")
 def live(request: Request, caller: Viewer, submission_id: str) -> Response:
     """The part of that page that changes."""
-    return _with_source(request, "live.html", _look(service_of(request), caller, submission_id), caller)
+    return _with_source(request, "live.html", look(service_of(request), caller, submission_id), caller)
 
 
 def _with_source(request: Request, template: str, shown: Shown, caller: Caller) -> Response:
@@ -120,25 +100,6 @@ def _maps(found: Result) -> Sequence[tuple[CaseReport, DrawnMap, DrawnKeys | Non
     return [(case, draw_map(one, place), draw_keys(one, place)) for place, (case, one) in enumerate(mapped)]
 
 
-def _look(service: Service, caller: Caller, submission_id: str) -> Shown:
-    """Raises Refusal when it is not the caller's to see."""
-    api.visible(service, caller, submission_id)
-    with service.database.read() as session:
-        row = submissions.find(session, submission_id)
-        if row is None:
-            raise Refusal("no_such_submission", "It was deleted a moment ago.")
-        stored, name = row
-        events = submissions.events_after(session, stored.id, max(0, stored.events - MAX_EVENTS), MAX_EVENTS)
-        text = submissions.report_of(session, stored)
-        source = submissions.source_of(session, stored).decode("utf-8", "replace")
-        answer = present(session, stored, name)
-    report = None if text is None or answer.state not in OVER else as_report(text)
-    made = None if report is None else make_result(report, source)
-    attempt = stored.attempt
-    since = [event for event in events if event.attempt == attempt or event.kind in {"queued", "requeued"}]
-    return Shown(answer, source, since, made, stored.user_id == caller.user_id or caller.may("admin"))
-
-
 @router.get("/{submission_id}/events")
 async def events(
     request: Request,
@@ -160,8 +121,8 @@ def cancel(request: Request, caller: Author, submission_id: str, fields: Fields)
 
 @router.post("/{submission_id}/rejudge")
 def rejudge(request: Request, response: Response, caller: Author, submission_id: str, fields: Fields) -> Response:
-    """Judge it once more."""
-    api.rejudge(request, response, caller, submission_id)
+    """Judge it once more, with the inputs of before unless the form asks for others."""
+    api.rejudge(request, response, caller, submission_id, "new" if fields.get("seed") == "new" else "same")
     return go_to(f"/submissions/{submission_id}")
 
 
@@ -182,27 +143,9 @@ def visibility(request: Request, caller: Author, submission_id: str, fields: Fie
     return go_to(f"/submissions/{submission_id}#share")
 
 
-def _stored(request: Request, caller: Caller, submission_id: str) -> tuple[Shown, Report]:
-    shown = _look(service_of(request), caller, submission_id)
-    if shown.result is None:
-        raise Refusal("no_report", f"It is {shown.answer.state}.")
-    return shown, shown.result.report
-
-
 def _download(data: str | bytes, kind: str, name: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=kind, headers=headers)
-
-
-@router.get("/{submission_id}/ptx")
-def ptx(
-    request: Request, caller: Viewer, submission_id: str, kernel: Annotated[str, Query(max_length=1000)] = ""
-) -> Response:
-    """The PTX that the CPU backend ran, by source lines, as long as the compiler's cache has it."""
-    shown, report = _stored(request, caller, submission_id)
-    problem = service_of(request).problems.get(report.problem.id)
-    found = None if problem is None else kept_ptx(problem, shown.source.encode(), report, kernel)
-    return render(request, "ptx.html", submission=shown.answer, found=found)
 
 
 @router.get("/{submission_id}/source.cu")
@@ -212,9 +155,9 @@ def source(request: Request, caller: Viewer, submission_id: str) -> Response:
 
 
 @router.get("/{submission_id}/replay.zip")
-def replay(request: Request, caller: Viewer, submission_id: str) -> Response:
+def replay(request: Request, caller: Viewer, submission_id: str, attempt: api.AttemptNumber = None) -> Response:
     """All that is needed to judge it again elsewhere with the same numbers."""
-    shown, report = _stored(request, caller, submission_id)
+    shown, report = look_at_report(service_of(request), caller, submission_id, attempt)
     return _download(make_bundle(shown.source, report), "application/zip", f"replay-{submission_id[:12]}.zip")
 
 
@@ -228,24 +171,28 @@ _TABLES = {
 
 
 @router.get("/{submission_id}/block-table.csv")
-def block_table(request: Request, caller: Viewer, submission_id: str) -> Response:
+def block_table(request: Request, caller: Viewer, submission_id: str, attempt: api.AttemptNumber = None) -> Response:
     """The block table of the page as CSV."""
-    shown, _ = _stored(request, caller, submission_id)
+    shown, _ = look_at_report(service_of(request), caller, submission_id, attempt)
     drawn = _block_table(service_of(request), shown.result) if shown.result else None
     name = f"block-table-{submission_id[:12]}.csv"
     return _download(tables.block_table_csv(drawn), "text/csv; charset=utf-8", name)
 
 
 @router.get("/{submission_id}/{name}.csv")
-def table(request: Request, caller: Viewer, submission_id: str, name: str) -> Response:
+def table(
+    request: Request, caller: Viewer, submission_id: str, name: str, attempt: api.AttemptNumber = None
+) -> Response:
     """A table of the page as CSV: cases, counters, keys, map or times."""
     if name not in _TABLES:
         raise Refusal("not_found", f"Tables are: {', '.join(_TABLES)}.")
-    _, report = _stored(request, caller, submission_id)
+    _, report = look_at_report(service_of(request), caller, submission_id, attempt)
     return _download(_TABLES[name](report), "text/csv; charset=utf-8", f"{name}-{submission_id[:12]}.csv")
 
 
 @router.get("/{submission_id}/report.{form}")
-def report(request: Request, caller: Viewer, submission_id: str, form: str) -> Response:
+def report(
+    request: Request, caller: Viewer, submission_id: str, form: str, attempt: api.AttemptNumber = None
+) -> Response:
     """The report as the API gives it, for a browser that has the cookie."""
-    return api.report(request, caller, submission_id, form, None, None)
+    return api.report(request, caller, submission_id, form, attempt, None)

@@ -23,9 +23,10 @@ from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import judge_submission
 from judge.problem import Case, Group, Problem
-from judge.profiling import find_tool, profile_submission
+from judge.profiling import profile_submission
 from judge.selection import Options
 from judge.timing.statistics import median
+from judge.tools import find_tool
 from judge.verification.package import planted_submissions
 from tests.bench.gpu_environment import keep
 from tests.bench.gpu_figures import remembered

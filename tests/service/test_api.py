@@ -513,7 +513,35 @@ def test_cancel_and_rejudge_answer_with_the_submission(open_api, store):
     assert again.headers["location"].endswith(submission)
     play_worker(store, submission)
     attempts = open_api.client.get(f"{API}/submissions/{submission}/attempts").json()
-    assert [(one["number"], one["state"]) for one in attempts] == [(1, "done")]
+    told = [(one["number"], one["state"], one["judge_version"], one["devices"], one["seed"]) for one in attempts]
+    assert told == [(1, "done", "1", ["NVIDIA H200"], 1)]
+    refused(open_api.client.post(f"{API}/submissions/{submission}/rejudge?seed=old"), "invalid")
+
+
+def test_head_is_answered_as_get_is_but_for_the_body(open_api, store):
+    submission = submit(open_api.client)
+    play_worker(store, submission)
+    base = f"{API}/submissions/{submission}"
+    paths = ("/livez", f"{API}/problems", base, f"{base}/report.json", f"{base}/source", f"{API}/submissions/none")
+    for path in paths:
+        full, head = open_api.client.get(path), open_api.client.head(path)
+        assert (head.status_code, head.content) == (full.status_code, b""), path
+        for name in ("content-type", "content-length", "etag", "cache-control"):
+            assert head.headers.get(name) == full.headers.get(name), (path, name)
+    tag = open_api.client.head(base).headers["etag"]
+    assert open_api.client.head(base, headers={"If-None-Match": tag}).status_code == 304
+    refused_ = open_api.client.head(f"{base}/cancel")
+    assert (refused_.status_code, refused_.headers["allow"]) == (405, "POST")
+    assert open_api.client.put(base).headers["allow"] == "GET, HEAD"
+
+
+def test_head_of_a_stream_ends_at_once_and_the_connection_goes_on(open_api):
+    path = f"{API}/submissions/{submit(open_api.client)}/events"
+    line = f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n"
+    raw = open_api.raw(f"{line}\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    head, _, rest = raw.partition(b"\r\n\r\n")
+    assert b"text/event-stream" in head
+    assert rest.startswith(b"HTTP/1.1 200 ")
 
 
 def test_problems_are_told_with_their_statement(open_api):

@@ -99,8 +99,14 @@ def test_a_rejudge_adds_an_attempt(served):
         (1, "done", "wrong_answer"),
         (2, "done", "wrong_answer"),
     ]
-    first = served.client.get(attempts[0]["report"])
-    assert first.json()["verdict"] == "wrong_answer"
+    first, second = (served.client.get(one["report"]).json() for one in attempts)
+    assert first["verdict"] == "wrong_answer"
+    # With the same inputs, so that a difference is one of the judge or the device.
+    assert first["seed"] == second["seed"] == attempts[0]["seed"] == attempts[1]["seed"]
+    assert first["cases"][0]["error"] == second["cases"][0]["error"]
+    served.client.post(f"/api/v1/submissions/{submission}/rejudge?seed=new")
+    assert verdict(served.client, submission) == "wrong_answer"
+    assert served.client.get(f"/api/v1/submissions/{submission}/report.json").json()["seed"] != first["seed"]
 
 
 def test_a_lane_that_is_killed_costs_an_attempt_and_nothing_else(served):

@@ -285,6 +285,34 @@ def test_a_rejudge_keeps_the_old_result_until_the_new_one_is_there(database, use
     assert old.verdict is Verdict.WRONG_ANSWER
 
 
+def test_every_attempt_has_the_seed_of_the_first_unless_another_is_asked_for(database, user):
+    submission = add(database, user)
+    lease = claim(database)
+    with database.write() as session:
+        queue.give_back(session, lease.lease, "its worker was shut down")
+    again = claim(database)
+    assert again.seed == lease.seed is not None
+    finish(database, again.lease)
+    seeds = []
+    for new_seed in (False, True, False):
+        with database.write() as session:
+            assert queue.rejudge(session, submission, new_seed=new_seed)
+        seeds.append(claim(database))
+        finish(database, seeds[-1].lease)
+    assert seeds[0].seed == lease.seed
+    assert seeds[1].seed == seeds[2].seed != lease.seed
+
+
+def test_a_submission_of_an_older_judge_keeps_the_seed_of_its_last_report(database, user):
+    submission = add(database, user)
+    lease = claim(database).lease
+    finish(database, lease, report().model_copy(update={"seed": 4711}))
+    with database.write() as session:
+        submissions.find(session, submission)[0].seed = None
+        queue.rejudge(session, submission)
+    assert claim(database).seed == 4711
+
+
 def test_a_cancelled_submission_can_be_judged_again(database, user):
     submission = add(database, user)
     with database.write() as session:

@@ -7,9 +7,11 @@ import pytest
 
 from judge.backends.cpu.fragments import MMA_FORMS, WMMA_FORMS
 from judge.backends.cpu.ptx.instructions import FORMS, GPU_ONLY
+from judge.catalogue import find_problems
 from judge.cli.exits import Exit
 from judge.records import DiagnosisKind
 from judge.verdict import Verdict
+from judge.verification.solutions import read_ladder
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
@@ -40,6 +42,13 @@ def test_verdicts_have_the_exit_codes_of_the_table():
 def test_links_between_pages_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / link).exists(), link
+
+
+def test_the_page_on_ladders_has_the_order_of_the_problems():
+    text = (ROOT / "docs/ladders.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| ([^|]+) \| [^|]+ \|$", text, re.M)
+    shown = {name: re.sub(r" \([^)]*\)", "", order).split(", ") for name, order in rows if name != "problem"}
+    assert shown == {name: read_ladder(ROOT / "problems" / name) for name in find_problems()}
 
 
 def test_readme_names_every_option_of_test():

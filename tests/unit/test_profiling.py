@@ -16,7 +16,6 @@ from judge.profiling import (
     SanitizerFinding,
     ToolFailedError,
     ToolMissingError,
-    find_tool,
     read_findings,
     read_hot_lines,
     read_metrics,
@@ -24,6 +23,7 @@ from judge.profiling import (
 )
 from judge.reports.profiling import render_findings
 from judge.reports.style import Style
+from judge.tools import find_tool
 from judge.worker.alone import frames_of
 from judge.worker.messages import BufferSpec, CaseRequest, case_frame, load_frame, parse_case, parse_load
 from judge.worker.wire import encode

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from starlette.testclient import TestClient
 
 from judge.api.app import create_app
+from judge.api.models import SubmissionAnswer
 from judge.api.service import Service
 from judge.api.settings import ApiSettings
 from judge.dispatch.sink import StoreSink
@@ -73,6 +74,28 @@ def opened(url, problems, **settings):
     with TestClient(create_app(service, pages())) as client:
         yield Site(service, client)
     service.database.close()
+
+
+def answer(problem="splitk-merge", **changes):
+    """What the API says of a submission that is over."""
+    base = f"/api/v1/submissions/{'0' * 32}"
+    told = {
+        "id": "0" * 32,
+        "state": "done",
+        "problem": {"id": problem, "version": "0" * 12},
+        "name": "mine.cu",
+        "backend": "cpu",
+        "device": None,
+        "cases": "all",
+        "visibility": "private",
+        "user": "local",
+        "queue": "cpu",
+        "attempt": 1,
+        "events": 3,
+        "created_at": 0.0,
+        "links": {"self": base, "events": base, "source": base, "attempts": base, "report": base},
+    }
+    return SubmissionAnswer.model_validate(told | changes)
 
 
 def wait_until(condition, limit_s=60.0):

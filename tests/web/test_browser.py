@@ -210,11 +210,14 @@ def test_everything_is_done_by_keyboard_alone(open_page):
     page.keyboard.insert_text(RIGHT)
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
-    assert not page.evaluate("document.activeElement.classList.contains('cm-content')")
-    for _ in range(20):
+    assert page.evaluate("document.activeElement.id") == "reset"
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.classList.contains('cm-content')")
+    page.keyboard.press("Escape")
+    for _ in range(5):
+        page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.id") == "submit":
             break
-        page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_url("**/submissions/*")
     assert verdict(page) == "accepted"
@@ -235,6 +238,58 @@ def test_a_running_submission_is_watched_cancelled_and_stays(open_page):
     again.get_by_text("Judging was stopped before it finished").wait_for()
 
 
+@pytest.mark.parametrize("scripted", [True, False])
+def test_submit_is_in_sight_wherever_one_writes(open_page, scripted):
+    page = open_page(PROBLEM, java_script_enabled=scripted, viewport={"width": 1366, "height": 768})
+    submit, writing = page.get_by_role("button", name="Submit"), page.locator(".cm-editor" if scripted else "#source")
+    writing.wait_for()
+
+    def in_sight():
+        box, height = submit.bounding_box(), page.viewport_size["height"]
+        return box["y"] >= 0 and box["y"] + box["height"] <= height
+
+    assert in_sight()
+    page.set_viewport_size({"width": 360, "height": 740})
+    writing.scroll_into_view_if_needed()
+    for _ in range(3):
+        assert in_sight()
+        page.mouse.move(5, 600)
+        page.mouse.wheel(0, 120)
+    # What the bar lies over can be brought out from under it.
+    page.evaluate("document.getElementById('source-label').scrollIntoView()")
+    bar, label = page.locator(".submit-bar").bounding_box(), page.locator("#source-label").bounding_box()
+    assert label["y"] >= bar["y"] + bar["height"] - 1
+
+
+def test_on_a_phone_every_column_of_a_table_is_reached_and_its_row_still_named(open_page, judged):
+    page = open_page(judged["wrong"], viewport={"width": 360, "height": 740})
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    page.wait_for_selector(".wide.more .cases")
+    told = page.evaluate(
+        """async () => {
+          const found = [];
+          for (const wide of document.querySelectorAll(".wide:has(> .scroll > table)")) {
+            const [scroll, table, hint] = [".scroll", "table", ".sideways"].map((one) => wide.querySelector(one));
+            const over = scroll.scrollWidth > scroll.clientWidth + 1;
+            const before = getComputedStyle(hint);
+            const hinted = before.display !== "none" && before.visibility === "visible";
+            scroll.scrollLeft = 10000;
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            const row = table.tBodies[0].rows[0].cells;
+            const [first, last] = [row[0], row[row.length - 1]].map((one) => one.getBoundingClientRect());
+            const box = scroll.getBoundingClientRect();
+            const inside = last.right <= box.right + 1 && last.left >= first.right - 1;
+            found.push([over, hinted, Math.round(first.left - box.left), inside, getComputedStyle(hint).visibility]);
+          }
+          return found;
+        }"""
+    )
+    assert len(told) >= 3
+    assert all(first == 0 and inside for _, _, first, inside, _ in told), told
+    assert all(over == hinted for over, hinted, *_ in told), told
+    assert all(seen == "hidden" for over, *_, seen in told if over), told
+
+
 def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_page):
     page = open_page("/", java_script_enabled=False, viewport={"width": 360, "height": 740})
     page.get_by_role("link", name="Split-K merge").click()
@@ -242,7 +297,7 @@ def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_p
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("1 × 1 × 1 = 1 blocks").wait_for()
     assert page.get_by_label("Source (one .cu file)").input_value() == RIGHT
-    page.get_by_text("Options").click()
+    page.locator("summary", has_text="Options").click()
     page.get_by_label("Cases").select_option("sample")
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/submissions/*")
@@ -254,7 +309,8 @@ def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_p
 
 def paths(judged):
     a, b = (judged[name].rpartition("/")[2] for name in ("wrong", "accepted"))
-    results = [*judged.values(), f"{judged['accepted']}/ptx", f"/compare?a={a}&b={b}", "/submissions"]
+    code = [f"{judged['accepted']}{rest}" for rest in ("/ptx", "/sass", "?attempt=1")]
+    results = [*judged.values(), *code, f"/compare?a={a}&b={b}", "/submissions"]
     problems = ["/", PROBLEM, "/problems/paged-decode?hints=1", f"{PROBLEM}/solutions?reveal=true"]
     return [*problems, *results, "/leaderboards", "/leaderboards/gqa-decode", "/api", "/tokens", "/login", "/nowhere"]
 

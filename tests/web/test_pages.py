@@ -8,11 +8,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text as text_of
 
 from judge.catalogue import find_problems
 from judge.records import BackendReport, Diagnosis, DiagnosisKind, ProblemReference, Report
 from judge.verdict import Verdict
+from judge.web.assets import load_assets
 from tests.unit.reports.samples import compile_error_report, keys_report, make_report, timed_report, wrong_report
+from tests.web.site import HTML
 
 SOURCE = "".join(f"// line {n}\n" for n in range(1, 31))
 
@@ -207,7 +210,8 @@ def test_two_submissions_are_compared_line_by_line_and_case_by_case(site):
     assert re.search(r'class="gone">.*// line 7</code>', text)
     assert re.search(r'class="new">.*// seven</code>', text)
     assert "// line 20" not in text
-    assert ">changed<" in text
+    assert ">only in A<" in text
+    assert "median" not in text
     assert "The sources are the same" in site.get(f"/compare?a={a}&b={a}").text
 
 
@@ -236,6 +240,66 @@ def test_the_last_verdict_stands_until_the_next_one(site):
     text = site.get(f"/submissions/{submission}").text
     assert "until then the last verdict stands" in text
     assert "wrong answer" in text
+    assert f'href="/submissions/{submission}?attempt=1"' in text
+    old = site.get(f"/submissions/{submission}?attempt=1").text
+    assert "O[0, 32, 0]" in old
+    assert "It is judged again" in old
+    assert "refresh" not in old.partition("</head>")[0]
+
+
+def test_every_attempt_is_listed_and_has_its_page_and_files(site):
+    submission = site.plant(site.submit(SOURCE), wrong_report())
+    base = f"/submissions/{submission}"
+    assert "Attempts" not in site.get(base).text
+    site.post(f"{base}/rejudge", seed="new")
+    site.plant(submission, make_report().model_copy(update={"seed": 4711, "judge_version": "9.9"}))
+    text = site.get(base).text
+    table = text.partition('id="attempts-title"')[2].partition("</table>")[0]
+    assert re.findall(rf'href="{base}\?attempt=(\d)"', table) == ["2", "1"]
+    for told in ("4711", "9.9", ">7<", f"{base}/report.json?attempt=1"):
+        assert told in table, told
+    assert "This is attempt" not in text
+    old = site.get(f"{base}?attempt=1").text
+    assert "This is attempt 1" in old
+    assert "O[0, 32, 0]" in old
+    assert f'href="{base}/cases.csv?attempt=1"' in old
+    rows = list(csv.DictReader(io.StringIO(site.get(f"{base}/cases.csv?attempt=1").text)))
+    assert rows[1]["verdict"] == "wrong_answer"
+    assert Report.model_validate_json(site.get(f"{base}/report.json?attempt=1").text) == wrong_report()
+    assert site.get(f"{base}?attempt=3").status_code == 409
+    assert site.get(f"{base}?attempt=0").status_code == 422
+
+
+def test_a_rejudge_has_the_seed_of_before_or_a_new_one_as_asked(site):
+    submission = site.plant(site.submit(SOURCE), make_report())
+    stored = "select seed from submissions"
+
+    def seed():
+        with site.service.database.read() as session:
+            return session.execute(text_of(stored)).scalar_one()
+
+    first = seed()
+    for asked, same in (("same", True), ("new", False)):
+        site.post(f"/submissions/{submission}/rejudge", seed=asked)
+        site.plant(submission, make_report())
+        assert (seed() == first) is same
+
+
+def test_model_solutions_come_in_the_order_of_the_ladder_with_what_each_adds(site, problems):
+    text = site.get("/problems/gqa-decode/solutions?reveal=true").text
+    assert re.findall(r"<h2 [^>]*>(.+?)</h2>", text) == ["1. plain", "2. warps", "3. rings"]
+    rings = text.partition('id="rings-title"')[2].partition("<details")[0]
+    assert "<strong>Added over warps.cu:</strong>" in rings
+    assert rings.count("<li>") == 4
+    assert "<strong>Measured:</strong> H200, 64 x 4096" in rings
+
+
+def test_head_of_a_page_is_that_of_get(site):
+    for path in ("/", "/problems/splitk-merge", "/static/" + load_assets().named["site.css"], "/nowhere"):
+        full, head = site.get(path), site.client.head(path, headers=HTML)
+        assert (head.status_code, head.content) == (full.status_code, b"")
+        assert head.headers["content-type"] == full.headers["content-type"]
+        assert head.headers["content-length"] != "0"
 
 
 def test_what_does_not_exist_is_a_page_for_people_and_a_problem_for_programs(site):

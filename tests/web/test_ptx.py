@@ -1,10 +1,17 @@
 """PTX beside its source lines: what belongs where, and what is said when it is gone."""
 
+import pytest
+
+from judge import pipeline
 from judge.compiler import CPU_ARCH, Target, compile_unit
+from judge.events import NullSink
+from judge.records import BackendReport
+from judge.selection import Options, choose_cases
 from judge.submission.read import read_submission
-from judge.submission.unit import build_unit
+from judge.web.listing import judged_unit
 from judge.web.ptx import instructions_by_line, kept_ptx
 from tests.unit.reports.samples import make_case, make_report
+from tests.web.site import answer
 
 TEXT = """
 .file\t1 "/submission.cu"
@@ -43,18 +50,30 @@ def test_what_was_judged_is_found_again_and_nothing_is_compiled(problems, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     problem = problems["splitk-merge"]
     source = (problem.folder / "submissions/accepted/plain.cu").read_bytes()
-    cases = [case for case in problem.cases if case.cpu][:2]
-    report = make_report(cases=tuple(make_case(name=case.name) for case in cases))
-    assert kept_ptx(problem, source, report, "") is None
-    sets = dict.fromkeys(problem.constants_of(case) for case in cases)
-    unit = build_unit(read_submission(source, "mine.cu", problem), problem, tuple(sets))
+    unit = judged_unit(problem, source, answer(cases="sample"), make_report())
+    assert kept_ptx(unit, "") is None
     assert compile_unit(unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug")).ok
-    found = kept_ptx(problem, source, report, "no such kernel")
+    found = kept_ptx(unit, "no such kernel")
     assert found.name == found.kernels[0]
     shown = {line.number: (line.text, line.instructions) for line in found.lines}
     number = next(n for n, text in enumerate(source.decode().split("\n"), 1) if "threadIdx.x" in text)
     assert "threadIdx.x" in shown[number][0]
     assert any("%tid.x" in one for one in shown[number][1])
+
+
+@pytest.mark.parametrize(("backend", "cases"), [("auto", "all"), ("cuda", "bench"), ("cuda", "all"), ("cpu", "sample")])
+def test_the_unit_is_the_one_that_was_judged(problems, monkeypatch, backend, cases):
+    problem = problems["flash-forward"]
+    source = (problem.folder / "submissions/accepted/plain.cu").read_bytes()
+    monkeypatch.setattr(pipeline, "gpu_present", lambda: backend != "cpu")
+    judging = pipeline._Judging(problem, source, "mine.cu", Options(backend=backend, group=cases), NullSink())
+    judging.submission = read_submission(source, "mine.cu", problem)
+    on_cpu, on_cuda = judging._divide(choose_cases(problem, judging.options))
+    kinds = [kind for kind, there in (("cpu", on_cpu), ("cuda", on_cuda)) if there]
+    backends = tuple(BackendReport(kind=kind, device="x", arch="sm_90", isolation="none") for kind in kinds)
+    told = answer("flash-forward", backend=backend, cases=cases)
+    found = judged_unit(problem, source, told, make_report(backends=backends))
+    assert found.source == judging._unit(on_cpu or on_cuda, on_cuda).source
 
 
 def test_a_page_says_when_it_is_gone(site, monkeypatch, tmp_path):

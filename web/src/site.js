@@ -38,7 +38,28 @@ async function setMath(within) {
   setFormulas(within);
 }
 
+// What scrolls sideways says so for as long as there is more to see.
+const wide = new ResizeObserver((entries) => entries.forEach(({ target }) => tellWidth(target.closest(".scroll"))));
+
+function tellWidth(scroll) {
+  const rest = scroll.scrollWidth - scroll.clientWidth;
+  scroll.parentElement.classList.toggle("wider", rest > 1);
+  scroll.parentElement.classList.toggle("more", rest - scroll.scrollLeft > 1);
+  scroll.parentElement.classList.toggle("moved", scroll.scrollLeft > 1);
+}
+
+function watchWidths(within) {
+  for (const scroll of within.querySelectorAll(".wide > .scroll")) {
+    if (scroll.dataset.watched) continue;
+    scroll.dataset.watched = "yes";
+    scroll.addEventListener("scroll", () => tellWidth(scroll), { passive: true });
+    wide.observe(scroll);
+    for (const inner of scroll.children) wide.observe(inner);
+  }
+}
+
 function enhance(within) {
+  watchWidths(within);
   addCopyButtons(within);
   setMath(within);
 }

@@ -18,23 +18,26 @@ def solution(
     from judge.cli.program import program_name
     from judge.cli.state import load_state
     from judge.errors import UsageError
-    from judge.verification.package import opening_comment
+    from judge.verification.solutions import model_solutions
 
     folder = problem_folder(problem_id)
     if not spoil and problem_id not in load_state().accepted:
         raise UsageError(
             f"{problem_id} is not solved yet. `judge hint {problem_id}` helps; --spoil shows the solutions."
         )
-    solutions = {path.stem: path for path in sorted((folder / "submissions" / "accepted").glob("*.cu"))}
+    solutions = {one.name: one for one in model_solutions(folder)}
     if name is None:
         program = program_name()
-        listing = [f"  {stem}: {opening_comment(path)}".rstrip(": ") for stem, path in solutions.items()]
+        listing = []
+        for one in solutions.values():
+            listing.append(f"  {one.name}: {one.about}".rstrip(": "))
+            listing += [f"    Measured: {one.measured}"] if one.measured else []
         option = " --spoil" if spoil else ""
-        say("\n".join([f"Model solutions of {problem_id}:", *listing]))
+        say("\n".join([f"Model solutions of {problem_id}, each a step over the one before:", *listing]))
         say(f"\nShow one: {program} solution {problem_id} {next(iter(solutions), 'NAME')}{option}")
         return
     chosen = name.removesuffix(".cu")
     if chosen not in solutions:
         message = unknown_problem_message(chosen, solutions).replace("No problem", "No solution")
         raise UsageError(message.replace("Known problems", "Known solutions"))
-    say(solutions[chosen].read_text(encoding="utf-8"))
+    say(solutions[chosen].source)

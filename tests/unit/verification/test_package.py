@@ -7,7 +7,6 @@ from judge.verification.package import (
     Expectation,
     copy_template,
     hint_files,
-    opening_comment,
     package_faults,
     planted_submissions,
     read_expectation,
@@ -115,11 +114,6 @@ def test_submissions_come_with_their_folder(folder):
 def test_hints_stop_at_the_first_gap(folder):
     (folder / "hints" / "4.md").write_text("Unreachable.")
     assert [path.name for path in hint_files(folder)] == ["1.md", "2.md"]
-
-
-def test_opening_comment_is_prose_only(folder):
-    assert opening_comment(folder / "submissions/accepted/plain.cu") == "One thread an element. Simple."
-    assert opening_comment(folder / "submissions/accepted/better.cu") == ""
 
 
 def test_template_is_copied_under_its_new_name(tmp_path):
