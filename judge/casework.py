@@ -110,7 +110,9 @@ class Casework:
         self._explaining.begin()
         self._killed = []
         with Ahead(session.cancel) as ahead:
-            self._run_in_order(session, lowered, cases, reports, ahead, fail_fast=fail_fast, kept=kept, quiet=quiet)
+            self._run_in_order(
+                session, lowered, cases, reports, ahead, fail_fast=fail_fast, kept=kept, quiet=quiet, enough=enough
+            )
         return self._explaining.finish(reports)
 
     def _run_in_order(
@@ -124,6 +126,7 @@ class Casework:
         fail_fast: bool,
         kept: bool,
         quiet: bool,
+        enough: Callable[[], bool],
     ) -> None:
         # A GPU is timed, which wants quiet cores; and nothing is begun that a failure would make pointless.
         may_overlap = session.kind == "cpu" and not fail_fast
