@@ -109,47 +109,30 @@ class Casework:
         reports: list[CaseReport] = []
         self._explaining.begin()
         self._killed = []
-        with Ahead(session.cancel) as ahead:
-            self._run_in_order(
-                session, lowered, cases, reports, ahead, fail_fast=fail_fast, kept=kept, quiet=quiet, enough=enough
-            )
-        return self._explaining.finish(reports)
-
-    def _run_in_order(
-        self,
-        session: Session,
-        lowered: Mapping[str, str],
-        cases: Sequence[Case],
-        reports: list[CaseReport],
-        ahead: Ahead,
-        *,
-        fail_fast: bool,
-        kept: bool,
-        quiet: bool,
-        enough: Callable[[], bool],
-    ) -> None:
         # A GPU is timed, which wants quiet cores; and nothing is begun that a failure would make pointless.
         may_overlap = session.kind == "cpu" and not fail_fast
-        for position, case in enumerate(cases, start=1):
-            if enough():
-                break
-            self._sink.case_started(session.kind, case.name, position, len(cases))
-            for coming in cases[position - 1 : position + 1]:  # this one and the next
-                # Timed cases need quiet cores: the worker queues its launches from one of them.
-                if not self._timed(session, coming):
-                    self.examples.prepare(coming)
-            following = cases[position] if may_overlap and position < len(cases) else None
-            report = self._run_case(session, lowered, case, ahead, following)
-            self.examples.release(case, needed_again=kept)
-            reports.append(report)
-            failed = report.verdict is not Verdict.ACCEPTED
-            if failed or not quiet:
-                self._sink.case_finished(report, position, len(cases))
-            if failed and fail_fast:
-                break
-            if len(self._killed) == KILLED_CASES and position < len(cases):
-                reports += self._not_run(session, cases[position:])
-                break
+        with Ahead(session.cancel) as ahead:
+            for position, case in enumerate(cases, start=1):
+                if enough():
+                    break
+                self._sink.case_started(session.kind, case.name, position, len(cases))
+                for coming in cases[position - 1 : position + 1]:  # this one and the next
+                    # Timed cases need quiet cores: the worker queues its launches from one of them.
+                    if not self._timed(session, coming):
+                        self.examples.prepare(coming)
+                following = cases[position] if may_overlap and position < len(cases) else None
+                report = self._run_case(session, lowered, case, ahead, following)
+                self.examples.release(case, needed_again=kept)
+                reports.append(report)
+                failed = report.verdict is not Verdict.ACCEPTED
+                if failed or not quiet:
+                    self._sink.case_finished(report, position, len(cases))
+                if failed and fail_fast:
+                    break
+                if len(self._killed) == KILLED_CASES and position < len(cases):
+                    reports += self._not_run(session, cases[position:])
+                    break
+        return self._explaining.finish(reports)
 
     def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
         killed = " and ".join(self._killed)

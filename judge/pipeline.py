@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import judge
-from judge.backends.base import DeviceFault, DeviceProperties, ModuleImage
+from judge.backends.base import DeviceFault, ModuleImage
 from judge.casework import Casework
 from judge.compiler import CPU_ARCH, Compilation, Target, compile_unit
 from judge.compiler.resources import with_launches
@@ -47,6 +47,7 @@ from judge.selection import Options, choose_cases
 from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
+from judge.summary import all_accepted, at, backend_report, place, unused_backend
 from judge.verdict import Verdict
 from judge.verification.failuremap import only_telling_maps
 from judge.verification.requirements import baseline_names
@@ -134,14 +135,7 @@ class _Judging:
             unit = self._unit(on_cpu or on_cuda, on_cuda)
             examples = stack.enter_context(Examples(self.problem, self.seed))
             casework = Casework(
-                self.problem,
-                self.submission,
-                unit,
-                examples,
-                self.sink,
-                self.name,
-                self.seed,
-                self.options.schedule,
+                self.problem, self.submission, unit, examples, self.sink, self.name, self.seed, self.options.schedule
             )
             if on_cpu:
                 session = stack.enter_context(Session("cpu", workers["cpu"], self.start))
@@ -200,10 +194,10 @@ class _Judging:
         """Judge on the CPU backend. False when what was found makes a GPU run pointless."""
         compilation = self._compile("cpu", casework.unit, Target(kind="ptx", arch=CPU_ARCH, mode="debug"))
         if not compilation.ok:
-            self.backends.append(_backend_report(session.properties(), session))
+            self.backends.append(backend_report(session.properties(), session))
             return False
         casework.examples.prepare(cases[0])
-        self.backends.append(_backend_report(session.properties(), session))
+        self.backends.append(backend_report(session.properties(), session))
         try:
             session.load(_image(casework.unit, compilation))
         except DeviceFault as fault:
@@ -218,7 +212,7 @@ class _Judging:
         reports = casework.check_patterns(session, reports, kept=gpu_follows)
         self.cases.extend(reports)
         self.incident = casework.incident
-        return not self.options.fail_fast or _all_accepted(reports)
+        return not self.options.fail_fast or all_accepted(reports)
 
     def _measure_resources(self, unit: TranslationUnit) -> None:
         """Registers and the like need the optimized cubin, not the device. They never touch the verdict."""
@@ -238,7 +232,7 @@ class _Judging:
                 raise
             self.sink.note(f"Not judged on a GPU: {error}")
             return
-        self.backends.append(_backend_report(properties, session))
+        self.backends.append(backend_report(properties, session))
         correctness = [case for case in cases if case.group is not Group.BENCH]
         target = Target("cubin", properties.arch, "optimized")
         optimizing = ThreadPoolExecutor(1, thread_name_prefix="judge-optimizing")
@@ -254,7 +248,7 @@ class _Judging:
             optimizing.shutdown(wait=False)
         if not self._load_on_cuda(session, casework.unit, compilation, fresh=ran_before):
             return
-        ordered = correctness + [case for case in cases if case.group is Group.BENCH and _all_accepted(self.cases)]
+        ordered = correctness + [case for case in cases if case.group is Group.BENCH and all_accepted(self.cases)]
         self.cases.extend(casework.run(session, compilation.lowered, ordered, fail_fast=self.options.fail_fast))
         self.incident = casework.incident
 
@@ -277,7 +271,7 @@ class _Judging:
             quiet=True,
             enough=optimized.done,
         )
-        if _all_accepted(reports):
+        if all_accepted(reports):
             return True
         self.cases.extend(reports)
         self.incident = casework.incident
@@ -307,7 +301,7 @@ class _Judging:
     def _refused(self, error: SubmissionError) -> Report:
         message = CompileMessage(line=error.line, column=error.column, message=str(error))
         self.compile = CompileReport(ok=False, errors=(message,))
-        return self.report(Verdict.COMPILE_ERROR, _at(error.line, str(error)))
+        return self.report(Verdict.COMPILE_ERROR, at(error.line, str(error)))
 
     def _conclude(self) -> Report:
         if self.refusal is not None:
@@ -315,7 +309,7 @@ class _Judging:
         if not self.compile.ok:
             first = next((message for message in self.compile.errors if message.severity == "error"), None)
             return self.report(
-                Verdict.COMPILE_ERROR, _at(first.line, first.message) if first else "The compiler gave no reason."
+                Verdict.COMPILE_ERROR, at(first.line, first.message) if first else "The compiler gave no reason."
             )
         verdict = Verdict.worst([case.verdict for case in self.cases])
         if verdict is Verdict.ACCEPTED:
@@ -329,7 +323,7 @@ class _Judging:
 
     def _accepted(self) -> Report:
         counts = [
-            f"{sum(case.backend == backend.kind for case in self.cases)} on {_place(backend)}"
+            f"{sum(case.backend == backend.kind for case in self.cases)} on {place(backend)}"
             for backend in self.backends
         ]
         if not self.options.cases and self.options.group == "all":
@@ -350,7 +344,7 @@ class _Judging:
         incident: str | None = None,
     ) -> Report:
         """The report of what is known so far."""
-        backend = self.backends[0] if self.backends else _unused_backend(self.options)
+        backend = self.backends[0] if self.backends else unused_backend(self.options)
         launches = next((case.launches for case in self.cases if case.launches), self._planned_launches())
         return Report(
             judge_version=judge.__version__,
@@ -396,34 +390,5 @@ class _Judging:
         )
 
 
-def _all_accepted(reports: Iterable[CaseReport]) -> bool:
-    return all(report.verdict is Verdict.ACCEPTED for report in reports)
-
-
 def _image(unit: TranslationUnit, compilation: Compilation) -> ModuleImage:
     return ModuleImage(compilation.image, unit.source, compilation.lowered)
-
-
-def _backend_report(properties: DeviceProperties, session: Session) -> BackendReport:
-    return BackendReport(
-        kind="cpu" if properties.kind == "cpu" else "cuda",
-        device=properties.name,
-        arch=properties.arch,
-        isolation=session.isolation,
-        isolation_reasons=session.isolation_reasons,
-    )
-
-
-def _unused_backend(options: Options) -> BackendReport:
-    """What stands in a report that ended before any device was asked."""
-    if options.backend == "cuda":
-        return BackendReport(kind="cuda", device="not used", arch="", isolation="none")
-    return BackendReport(kind="cpu", device="not used", arch=CPU_ARCH, isolation="none")
-
-
-def _place(backend: BackendReport) -> str:
-    return "the CPU backend" if backend.kind == "cpu" else backend.device
-
-
-def _at(line: int | None, message: str) -> str:
-    return f"line {line}: {message}" if line is not None else message

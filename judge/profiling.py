@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +29,7 @@ from judge.problem import Case, Problem
 from judge.records import Record
 from judge.sandbox.view import PACKAGE_ROOT
 from judge.submission.read import read_submission
-from judge.submission.unit import TranslationUnit, build_unit
+from judge.submission.unit import SOURCE_NAME, TranslationUnit, build_unit
 from judge.tools import find_tool
 from judge.worker.messages import case_frame, load_frame
 from judge.worker.requests import case_request
@@ -54,6 +55,9 @@ METRICS = {
     "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy reached",
     "launch__registers_per_thread": "registers a thread",
 }
+SAMPLES = "# Samples"
+"""Column of ncu's source page: how often a warp was seen at a line or an instruction."""
+
 QUICK = ("gpu__time_duration.sum",)
 
 _TO_US = {"nsecond": 1e-3, "ns": 1e-3, "usecond": 1.0, "us": 1.0, "msecond": 1e3, "ms": 1e3, "second": 1e6, "s": 1e6}
@@ -162,7 +166,7 @@ def profile_submission(
                 "SourceCounters",
             ]
             options += ["--import-source", "yes", "--source-folders", str(stage.folder)]
-            options += ["--csv", "--page", "source", "--print-source", "cuda"]
+            options += ["--csv", "--page", "source", "--print-source", "cuda,sass"]
             lines = read_hot_lines(stage.run([str(tool), *options, "--kernel-name", stage.kernels]), stage.source)
     return ProfileReport(problem=problem.id, submission=one.name, case=case.name, kernels=kernels, lines=lines)
 
@@ -291,27 +295,28 @@ def read_metrics(text: str) -> tuple[ProfiledKernel, ...]:
 
 
 def read_hot_lines(text: str, source: str, most: int = 10) -> tuple[HotLine, ...]:
-    """Source lines with most samples of ncu's source page as CSV; empty where it has no such table."""
-    counts: dict[int, int] = {}
-    titles: list[str] | None = None
-    for row in csv.reader(io.StringIO(text)):
-        if any("Samples" in cell for cell in row) and any(cell in {"#", "Line", "Line No"} for cell in row):
-            titles = row
-            continue
-        if titles is None or len(row) != len(titles):
-            continue
-        values: Mapping[str, str] = dict(zip(titles, row, strict=True))
-        line = _number(next((values[title] for title in ("#", "Line", "Line No") if title in values), ""))
-        samples = _number(next((values[title] for title in titles if "Samples" in title), ""))
-        if line is not None and samples:
-            counts[int(line)] = counts.get(int(line), 0) + int(samples)
+    """Source lines with most samples of ncu's source page as CSV; empty where it has no such table.
+
+    Each function of each file has a table, in which a line has a row and each of its instructions another. ncu does
+    not escape quotes in source lines, so columns are counted from the right.
+    """
+    counts: Counter[int] = Counter()
+    titles: list[str] = []
+    ours = False
+    for row in text.splitlines():
+        cells = row.strip()[1:-1].split('","')
+        if cells[0] == "File Path":
+            ours = cells[-1].endswith(SOURCE_NAME)
+        elif cells[0] == "Line No":
+            titles = cells
+        elif ours and SAMPLES in titles and cells[0].isdigit() and len(cells) >= len(titles):
+            counts[int(cells[0])] += int(_number(cells[titles.index(SAMPLES) - len(titles)]) or 0)
     total = sum(counts.values())
     lines = source.splitlines()
-    hottest = sorted(counts.items(), key=lambda item: -item[1])[:most]
     return tuple(
         HotLine(line=line, source=lines[line - 1].strip(), share=count / total, samples=count)
-        for line, count in hottest
-        if 0 < line <= len(lines)
+        for line, count in counts.most_common(most)
+        if count and 0 < line <= len(lines)
     )
 
 

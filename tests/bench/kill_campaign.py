@@ -124,7 +124,10 @@ class Campaign:
             for pause in self._paused:
                 pause.join()
             self._enough.set()
-            loading.join()
+            while loading.is_alive():
+                for house in self._houses:
+                    house.keep()
+                loading.join(0.1)
             self._settle(database)
         finally:
             self._enough.set()

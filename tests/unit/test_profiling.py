@@ -64,11 +64,23 @@ def test_a_missing_permission_is_told_with_its_fix():
 SOURCE = "// a\n__global__ void k(float* out) {\n  out[1000] = 1;\n}\n"
 
 SAMPLES = """==PROF== Disconnected
-"#","Source","Warp Stall Sampling (All Samples)","# Instructions Executed"
-"2","__global__ void k(float* out) {","30","4"
-"3","  out[1000] = 1;","90","8"
-"4","}","0","1"
-"99","not in the file","10","1"
+"File Path","/common.cuh"
+"Function Name","void k(float *)"
+"Line No","Source","Address","Source","Warp Stall Sampling (All Samples)","# Samples","Instructions Executed"
+"3","of another file","-","-","500","500","4"
+"File Path","/submission.cu"
+"Function Name","void k(float *)"
+"Line No","Source","Address","Source","Warp Stall Sampling (All Samples)","# Samples","Instructions Executed"
+"2","__global__ void k(float* out) {","-","-","30","30","4"
+"","","0x7efb4f7a0c00","      LDC R1, c[0x0][0x28]","30","30","4"
+"","","...","...","-","-","-"
+"3","  printf("a","b"); out[1000] = 1;","-","-","85","88","8"
+"","","0x7efb4f7a0c10","      STG.E [R2], R1","85","88","8"
+"4","}","-","-","0","0","1"
+"99","not in the file","-","-","10","10","1"
+"Function Name","void other(float *)"
+"Line No","Source","Address","Source","Warp Stall Sampling (All Samples)","# Samples","Instructions Executed"
+"3","  printf("a","b"); out[1000] = 1;","-","-","2","2","8"
 """
 
 
