@@ -27,7 +27,7 @@ from tests.service.postgresql import PostgreSQL
 from tests.service.running import body, start_api, start_serve, until
 
 TARGETS = {"POST/s": 300, "POST p99 ms": 100, "POST to verdict p95 s": 0.5}
-EACH = 16
+EACH = 10
 """Submissions for each lane, where verdicts a second are counted."""
 
 
