@@ -9,9 +9,9 @@
 #   LADDER="gqa-decode folder/ --case 64x4096" scripts/gpu_bench.sh ladder    these kernels side by side, fastest first
 #
 # Parts: figures (model solutions), repeat, aa, slower, ncu (can the times be trusted), batch (1 GPU and all of
-# them), warm (a warm one-shot worker), page (docs/results.md from the figures in $OUT). Only by name: ladder (many
-# kernels of a problem side by side; tests/bench/ladder.py), sdpa (PyTorch's attention beside ours; needs PyTorch; SDPA
-# holds its arguments).
+# them), warm (a warm one-shot worker), page (the figures in $OUT added to docs/results.json, and its pages). Only by
+# name: ladder (many kernels of a problem side by side; tests/bench/ladder.py), sdpa (PyTorch's attention beside ours;
+# needs PyTorch; SDPA holds its arguments).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

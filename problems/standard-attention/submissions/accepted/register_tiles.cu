@@ -10,7 +10,8 @@
 // - The softmax holds a row in the registers of a CTA: one pass reads it, one writes it. Rows of scores are padded to whole
 //   tiles that hold -INFINITY where no key is, so that neither it nor the second product has an edge.
 // Predicted: 75% of the multiply-adds in the products, 360 us at D = 64, N = 4096, and 750 at D = 128, N = 2048; 130 us more for
-// the softmax, which moves 537 MB; the products' own traffic hides behind their multiply-adds: 35 and 39 TFLOP/s.
+// the softmax, which moves 537 MB; the products' own traffic hides behind their multiply-adds: 35 and 39 TFLOP/s. Causal 24:
+// the second product has one CTA an SM and takes as long as its longest row.
 // Measured: not measured yet.
 // @workspace float scores[BH * static_cast<long long>(N) * pitch(N)]
 // @launch multiply<<<dim3(cdiv(N, kTile), cdiv(N, kTile), BH), kThreads, kBytesOfProduct>>>(Q, K, scores, N, D, scale, causal)
