@@ -10,7 +10,8 @@ STYLE = (
     "code,pre{font-family:ui-monospace,monospace;font-size:.9em}pre{overflow:auto;padding:.7rem;border:1px solid}"
     "table{border-collapse:collapse}td,th{border:1px solid;padding:.2rem .6rem;text-align:left;vertical-align:top}"
     ".wide{overflow-x:auto}h3{overflow-wrap:anywhere}td:first-child,th:first-child{position:sticky;left:0;background:Canvas}"
-    ":root{color-scheme:light dark}"
+    ":root{color-scheme:light dark;background:Canvas}"
+    "a{color:#0b57b0}@media(prefers-color-scheme:dark){a{color:#86b8ff}}"
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -73,7 +74,7 @@ def _schemas(description: dict[str, Any]) -> Iterator[str]:
         ]
         yield _table(("field", "type", "required", "meaning"), rows)
         if "example" in schema:
-            yield f"<pre>{escape(json.dumps(schema['example'], indent=2))}</pre>"
+            yield f'<pre tabindex="0">{escape(json.dumps(schema["example"], indent=2))}</pre>'
         yield "</section>"
 
 
