@@ -9,7 +9,9 @@ STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "code,pre{font-family:ui-monospace,monospace;font-size:.9em}pre{overflow:auto;padding:.7rem;border:1px solid}"
     "table{border-collapse:collapse}td,th{border:1px solid;padding:.2rem .6rem;text-align:left;vertical-align:top}"
-    ":root{color-scheme:light dark}"
+    ".wide{overflow-x:auto}h3{overflow-wrap:anywhere}td:first-child,th:first-child{position:sticky;left:0;background:Canvas}"
+    ":root{color-scheme:light dark;background:Canvas}"
+    "a{color:#0b57b0}@media(prefers-color-scheme:dark){a{color:#86b8ff}}"
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -72,7 +74,7 @@ def _schemas(description: dict[str, Any]) -> Iterator[str]:
         ]
         yield _table(("field", "type", "required", "meaning"), rows)
         if "example" in schema:
-            yield f"<pre>{escape(json.dumps(schema['example'], indent=2))}</pre>"
+            yield f'<pre tabindex="0">{escape(json.dumps(schema["example"], indent=2))}</pre>'
         yield "</section>"
 
 
@@ -80,7 +82,8 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     if not rows:
         return ""
     shown = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{shown}</table>"
+    titles = "".join(f"<th>{name}</th>" for name in head)
+    return f'<div class="wide" tabindex="0"><table><tr>{titles}</tr>{shown}</table></div>'
 
 
 def _linked(schema: dict[str, Any]) -> str:

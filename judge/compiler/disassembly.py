@@ -35,9 +35,9 @@ _BOX = Path(__file__).parent / "disassembly_box.py"
 _FORMAT = "sass 1"
 
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^,\s]+),")
-_PLACE = re.compile(r'\s*//## File "([^"]*)", line (\d+)( inlined at)?')
+_PLACE = re.compile(r'\s*//## File "([^"]*)", line ([0-9]{1,9})\b')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(\S[^;]*;)")
-_LABEL = re.compile(r"(\.L_x_\d+):")
+_LABEL = re.compile(r"(\.L_x_[0-9]+):")
 
 
 class DisassemblyError(MachineError):

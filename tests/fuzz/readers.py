@@ -21,6 +21,7 @@ import pydantic
 from judge.backends.cpu.ptx import PtxError, load
 from judge.compiler.boxed import ANSWER_CAP_BYTES
 from judge.compiler.cache import DiskCache, default_folder
+from judge.compiler.disassembly import sass_by_line
 from judge.compiler.headers import headers_for
 from judge.compiler.log import clean_log
 from judge.compiler.resources import device_data_bytes, has_kernel, kernel_resources
@@ -489,6 +490,36 @@ def examine_renderings(report: Report, source: str) -> None:
         report.message.encode()
 
 
+_SASS = """
+\t.section\t.text._Z1av,"ax",@progbits
+\t//## File "/submission.cu", line 4 inlined at "/submission.cu", line 7
+\t//## File "/submission.cu", line 7
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_2:
+        /*0010*/              @!P1 BRA `(.L_x_2) ;
+\t.section\t.text._Z1bv,"ax",@progbits
+"""
+_SASS_WORDS = (
+    "\t.section\t.text._Z1av,",
+    '//## File "/submission.cu", line ',
+    "9" * 5000,
+    ".L_x_",
+    ":\n",
+    "/*0020*/ ",
+    ";",
+)
+
+
+def disassemblies(random: Random, grown: Grown) -> tuple[Any, str]:
+    """What a cubin can make nvdisasm print."""
+    text = mangled_text(random, _pick(random, [_SASS], grown) + _SASS, _SASS, _SASS_WORDS)[:100_000]
+    at = sass_by_line(text, "_Z1av")
+    shown = [one for line in at.values() for one in line]
+    assert sum(map(len, shown)) <= 2 * len(text) + 20
+    assert all(line >= 0 and not set("\r\n\t") & set("".join(found)) for line, found in at.items())
+    return text, f"{sorted(at)[:6]} {len(shown)}"
+
+
 TARGETS: dict[str, Target] = {
     "launch_lines": launch_lines,
     "sources": sources,
@@ -496,6 +527,7 @@ TARGETS: dict[str, Target] = {
     "compiler_logs": compiler_logs,
     "ptx": ptx,
     "cubins": cubins,
+    "disassemblies": disassemblies,
     "wire": wire,
     "compiler_frames": compiler_frames,
     "reports": reports,

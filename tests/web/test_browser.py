@@ -253,8 +253,7 @@ def test_submit_is_in_sight_wherever_one_writes(open_page, scripted):
     writing.scroll_into_view_if_needed()
     for _ in range(3):
         assert in_sight()
-        page.mouse.move(5, 600)
-        page.mouse.wheel(0, 120)
+        page.evaluate("scrollBy(0, 120)")
     # What the bar lies over can be brought out from under it.
     page.evaluate("document.getElementById('source-label').scrollIntoView()")
     bar, label = page.locator(".submit-bar").bounding_box(), page.locator("#source-label").bounding_box()
@@ -298,7 +297,7 @@ def test_without_javascript_one_reads_writes_submits_and_sees_the_verdict(open_p
     page.get_by_text("1 × 1 × 1 = 1 blocks").wait_for()
     assert page.get_by_label("Source (one .cu file)").input_value() == RIGHT
     page.locator("summary", has_text="Options").click()
-    page.get_by_label("Cases").select_option("sample")
+    page.locator("#cases-choice").select_option("sample")
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/submissions/*")
     # The page asks again by itself.
@@ -312,7 +311,17 @@ def paths(judged):
     code = [f"{judged['accepted']}{rest}" for rest in ("/ptx", "/sass", "?attempt=1")]
     results = [*judged.values(), *code, f"/compare?a={a}&b={b}", "/submissions"]
     problems = ["/", PROBLEM, "/problems/paged-decode?hints=1", f"{PROBLEM}/solutions?reveal=true"]
-    return [*problems, *results, "/leaderboards", "/leaderboards/gqa-decode", "/api", "/tokens", "/login", "/nowhere"]
+    return [
+        *problems,
+        *results,
+        "/leaderboards",
+        "/leaderboards/gqa-decode",
+        "/api",
+        "/api/v1/docs",
+        "/tokens",
+        "/login",
+        "/nowhere",
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
