@@ -266,7 +266,7 @@ class Rates(Record):
     read_gbs: float = Field(description="Streaming read of memory that is not in L2, GB/s (10**9).")
     copy_gbs: float = Field(description="Device copy, bytes read plus bytes written.")
     f32_tflops: float = Field(description="Float32 multiply-adds, two operations each.")
-    f16_tflops: float = Field(description="Float16 products on tensor cores (mma.sync), summed in float32.")
+    f16_tflops: float = Field(description="Float16 products on tensor cores, summed in float32.")
     overhead_us: float = Field(description="What an empty kernel takes between the same two events.")
     samples: int
 

@@ -6,10 +6,10 @@
     docs/pages/roofline-ID.svg    where the rungs of a problem stand under the roof
 
 The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json, of which the model solutions
-are taken; trials of the timing and the batch over several GPUs lie beside them. In what order they are given, and how
-often, is the same: the date in them decides. Without a file the pages are made of what is there. Solutions that are no
-longer in problems/ are left out. All figures belong to one device: --anew begins with the given files alone. --docs
-FOLDER: there, instead of docs.
+are taken; trials of the timing, the batch over several GPUs and sdpa.json lie beside them. In what order they are
+given, and how often, is the same: the date in them decides. Without a file the pages are made of what is there.
+Solutions that are no longer in problems/ are left out. All figures belong to one device: --anew begins with the given
+files alone. --docs FOLDER: there, instead of docs.
 """
 
 import argparse
@@ -28,9 +28,24 @@ from scripts.guide_page import write_guide  # noqa: E402
 Row = dict[str, Any]
 
 STORE = "results.json"
-TRIALS = ("repeat", "aa", "slower", "ncu", "batch")
+TRIALS = {
+    "repeat": "trial_repeat.json",
+    "aa": "trial_aa.json",
+    "slower": "trial_slower.json",
+    "ncu": "trial_ncu.json",
+    "batch": "gpu_batch.json",
+    "sdpa": "sdpa.json",
+}
+"""Where each lies beside the figures."""
+
 ADDED_UP = ("aa", "slower")
-"""Trials whose runs count together; of the others the last one does."""
+"""Trials whose runs count together; of the others the last row of the same thing does."""
+
+SAME = ("problem", "case", "gpus", "shape", "dtype", "what")
+"""What tells rows of a trial apart."""
+
+COMPARED = ("shape", "dtype", "what", "median_us", "gbs", "tflops", "error", "ratio", "ratio_of")
+BACKENDS = ("torch flash", "torch cudnn", "torch efficient", "torch math")
 
 KEPT = (
     "problem", "solution", "case", "date", "median_us", "p10_us", "p90_us", "samples", "rel_ci95", "noisy",
@@ -68,10 +83,11 @@ def page(body: dict[str, Any]) -> str:
     timed = body["rows"]
     for problem in dict.fromkeys(row["problem"] for row in timed):
         parts += ["", f"## {problem}", "", *_table([row for row in timed if row["problem"] == problem])]
-    rates = [row["rates"] for row in timed if row.get("rates")]
-    if rates:
-        parts += ["", "## What the device did meanwhile", "", *_rates(rates)]
-    parts += _trials(body["trials"])
+    if any(row.get("rates") for row in timed):
+        parts += ["", "## What the device did meanwhile", "", *_rates(timed)]
+    trials = _latest(body["trials"])
+    parts += _beside_torch(trials.get("sdpa", []))
+    parts += _trials(trials)
     if body["untimed"]:
         parts += ["", "## Not timed", ""]
         parts += [f"- {row['solution']}: {row['verdict']}, {row['message']}" for row in body["untimed"]]
@@ -96,34 +112,77 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _rates(rates: list[dict[str, float]]) -> list[str]:
+def _rates(rows: list[Row]) -> list[str]:
     lines = ["| what | lowest | highest |", "|---|---:|---:|"]
     for name, words in (
         ("read_gbs", "streaming read, GB/s"),
         ("copy_gbs", "copy, bytes read plus written, GB/s"),
         ("f32_tflops", "float32 multiply-adds, TFLOP/s"),
-        ("f16_tflops", "float16 on tensor cores (mma.sync), TFLOP/s"),
+        ("f16_tflops", "float16 on tensor cores, TFLOP/s"),
         ("overhead_us", "an empty launch, us"),
     ):
-        values = [one[name] for one in rates]
+        # The other rates are measured with every case; nobody asks for this one but a problem of float16 products.
+        asked = [row for row in rows if name != "f16_tflops" or row.get("arithmetic") == "f16"]
+        values = [row["rates"][name] for row in asked if row.get("rates")]
+        if not values:
+            continue
         lines.append(f"| {words} | {min(values):.1f} | {max(values):.1f} |")
     return lines
 
 
-def _trials(taken: dict[str, dict[str, list[Row]]]) -> list[str]:
+def _latest(taken: dict[str, dict[str, list[Row]]]) -> dict[str, list[Row]]:
     """taken: of each trial the rows of each date."""
-    trials = {
-        name: [row for date in (sorted(runs) if name in ADDED_UP else [max(runs)]) for row in runs[date]]
-        for name, runs in taken.items()
-        if runs
-    }
+    trials: dict[str, list[Row]] = {}
+    for name, runs in taken.items():
+        rows = [row for date in sorted(runs) for row in runs[date]]
+        last = {tuple(row.get(key) for key in SAME): row for row in rows}
+        trials[name] = rows if name in ADDED_UP else list(last.values())
+    return trials
+
+
+def _beside_torch(rows: list[Row]) -> list[str]:
+    """A row for each shape and type: ours, and PyTorch's backends as far as they have a kernel for it."""
+    if not rows:
+        return []
+    shapes: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        who = row["what"] if row["what"].startswith("torch ") else "ours"
+        shapes.setdefault((row["shape"], row["dtype"]), {})[who] = row
+    lines = ["", "## Beside PyTorch's attention", ""]
+    lines += [
+        "Microseconds of the same work, in one run, behind a cold L2 (`tests/bench/sdpa.py`); PyTorch decodes from",
+        "contiguous caches, ours from pages. The last column is the time of PyTorch's fastest backend over ours, and",
+        "where only the types differ, in decoding, our GB/s in float32 over its GB/s.",
+        "[ladders.md](ladders.md#beside-pytorch) says where ours is slower, and why.",
+        "",
+        "| shape | type | ours | flash | cuDNN | memory-efficient | math | ours / fastest of theirs |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for (shape, dtype), found in shapes.items():
+        times = [found.get(who, {}).get("median_us") for who in ("ours", *BACKENDS)]
+        cells = ["" if time is None else f"{time:.1f}" for time in times]
+        theirs = [found[who] for who in BACKENDS if found.get(who, {}).get("ratio") is not None]
+        fastest = min(theirs, key=lambda row: row["median_us"], default=None)
+        unit = "" if fastest is None or fastest["ratio_of"] == "time" else " (GB/s)"
+        ratio = "" if fastest is None else f"{fastest['ratio']:.2f}{unit}"
+        lines.append(f"| {shape} | {dtype} | {' | '.join(cells)} | {ratio} |")
+    return lines
+
+
+def _trials(trials: dict[str, list[Row]]) -> list[str]:
     lines: list[str] = []
     if ncu := [row for row in trials.get("ncu", []) if "ncu_us" in row]:
-        lines += ["", "### Beside ncu's kernel duration", "", "| problem | case | judge us | ncu us | ratio |"]
-        lines += ["|---|---|---:|---:|---:|"]
+        lines += ["", "### Beside ncu's kernel duration", ""]
+        lines += [
+            "ncu counts from the first block to the last; two events around a launch also see the launch itself.",
+            "",
+        ]
+        lines += ["| problem | case | judge us | ncu us | ratio | ratio less an empty launch |"]
+        lines += ["|---|---|---:|---:|---:|---:|"]
         lines += [
             f"| {row['problem']} | {row['case']} | {row['ours_us']:.2f} | {row['ncu_us']:.2f} | "
-            f"{row['ours_us'] / row['ncu_us']:.3f} |"
+            f"{row['ours_us'] / row['ncu_us']:.3f} | "
+            + (f"{(row['ours_us'] - row['empty_us']) / row['ncu_us']:.3f} |" if "empty_us" in row else "|")
             for row in ncu
         ]
     if repeat := trials.get("repeat", []):
@@ -217,15 +276,21 @@ def _all_trials(known: Sequence[dict[str, Any]], sources: Sequence[Path]) -> dic
         for name, runs in trials.items():
             found[name] |= runs
     for folder in dict.fromkeys(source.parent for source in sources):
-        for name in TRIALS:
-            path = folder / ("gpu_batch.json" if name == "batch" else f"trial_{name}.json")
+        for name, file in TRIALS.items():
+            path = folder / file
             if path.exists():
                 body = json.loads(path.read_text(encoding="utf-8"))
-                found[name][body["environment"]["date"]] = body["rows"]
+                rows = body["rows"] if name != "sdpa" else [_compared(row) for row in body["rows"]]
+                found[name][body["environment"]["date"]] = rows
     return {
-        name: runs if name in ADDED_UP else {date: runs[date] for date in sorted(runs)[-1:]}
+        # Of what is compared with PyTorch only a whole run says something: all of it is of the same hour.
+        name: runs if name != "sdpa" else {date: runs[date] for date in sorted(runs)[-1:]}
         for name, runs in found.items()
     }
+
+
+def _compared(row: Row) -> Row:
+    return {name: row[name] for name in COMPARED if row.get(name) is not None}
 
 
 def as_text(store: dict[str, Any]) -> str:

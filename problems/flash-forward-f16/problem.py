@@ -144,7 +144,10 @@ PROBLEM = Problem(
         narrow.timed_over_wide(
             dense.timed(
                 Tiers(
-                    0.1, 0.3, 0.5, "of float16 products: tensor cores at all, scores in registers, copies behind them"
+                    0.1,
+                    0.3,
+                    0.5,
+                    "of float16 products: tensor cores at all; scores in registers, copies behind them; wgmma",
                 )
             )
         ),

@@ -196,6 +196,7 @@ def ncu() -> list[dict[str, Any]]:
                 "launches": len(found.kernels),
             }
         )
+        keep("trial_ncu", {"rows": rows})
         print(
             f"{problem.id:<20} {case.name:<24} {timing.median_us:10.2f} {theirs:10.2f} "
             f"{timing.median_us / theirs:9.3f} {(timing.median_us - launching) / theirs:10.3f}"

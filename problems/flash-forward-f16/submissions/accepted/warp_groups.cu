@@ -4,7 +4,7 @@
 //
 // Added over mma_swizzled.cu:
 // - wgmma reads K and V from shared memory itself: no ldmatrix, no registers for fragments, and the full rate of the tensor
-//   cores, of which mma.sync reaches 5/8. Weights stay in registers, as the left operand.
+//   cores, of which mma.sync reaches two thirds. Weights stay in registers, as the left operand.
 // - The scores of the next tile are multiplied while O takes the weights of this one, and softmax of the next tile runs
 //   while O is still multiplied.
 // - A group of warps of its own copies (cp.async) 32 KB tiles of K and V in turn into a ring of 6; mbarriers say what is

@@ -7,7 +7,7 @@
 //   on the way: O is divided by the sum at its end. The N x N matrix is written once and read once, half the traffic.
 // Predicted: of register_tiles.cu's time the softmax goes, 130 us where nothing is masked (537 MB), and a power for every D
 // multiply-adds comes: 42 TFLOP/s at D = 64, 46 at D = 128, N = 2048. What is left of the traffic hides behind the multiply-adds. Causal 30.
-// Measured: not measured yet.
+// Measured: H200, N = 4096, D = 64: 517 us, 33.3 TFLOP/s; causal 389 us, 22.1; N = 2048, D = 128: 931 us, 36.9.
 // @workspace float scores[BH * static_cast<long long>(N) * pitch(N)]
 // @workspace float maxima[BH * static_cast<long long>(pitch(N) / kTile) * pitch(N)]
 // @launch multiply<<<dim3(cdiv(N, kTile), cdiv(N, kTile), BH), kThreads, kBytesOfProduct>>>(Q, K, scores, maxima, N, D, scale, causal)

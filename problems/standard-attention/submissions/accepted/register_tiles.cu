@@ -12,7 +12,7 @@
 // Predicted: 75% of the multiply-adds in the products, 360 us at D = 64, N = 4096, and 750 at D = 128, N = 2048; 130 us more for
 // the softmax, which moves 537 MB; the products' own traffic hides behind their multiply-adds: 35 and 39 TFLOP/s. Causal 24:
 // the second product has one CTA an SM and takes as long as its longest row.
-// Measured: not measured yet.
+// Measured: H200, N = 4096, D = 64: 616 us, 27.9 TFLOP/s; causal 439 us, 19.6; N = 2048, D = 128: 1094 us, 31.4.
 // @workspace float scores[BH * static_cast<long long>(N) * pitch(N)]
 // @launch multiply<<<dim3(cdiv(N, kTile), cdiv(N, kTile), BH), kThreads, kBytesOfProduct>>>(Q, K, scores, N, D, scale, causal)
 // @launch softmax<<<dim3(N, BH), kThreads>>>(scores, N, causal)
