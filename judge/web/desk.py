@@ -48,10 +48,8 @@ class Desk:
                 raise Refusal("queue_full", told, headers={"Retry-After": "30"})
             self._failures.pop(key, None)
             self._jobs.append(_Job(key, user_id, work))
-            if self._thread is None or not self._thread.is_alive():
-                # A daemon: the end of the process ends it, and the box of its compiler with it.
-                self._thread = threading.Thread(target=self._work, name="judge-desk", daemon=True)
-                self._thread.start()
+            if self._thread is None:
+                self._start()
 
     def place(self, key: str) -> int | None:
         """1 for what is being done, 2 and on for what waits; None for what does neither."""
@@ -62,6 +60,11 @@ class Desk:
         """Why it failed when it was last done; empty where it did not."""
         with self._lock:
             return self._failures.get(key, "")
+
+    def _start(self) -> None:
+        # A daemon: the end of the process ends it, and the box of its compiler with it.
+        self._thread = threading.Thread(target=self._work, name="judge-desk", daemon=True)
+        self._thread.start()
 
     def _work(self) -> None:
         while True:
@@ -79,6 +82,11 @@ class Desk:
             finally:
                 with self._lock:
                     self._jobs.remove(job)
+                    if told is _UNFORESEEN:
+                        # The fault ends this thread; another one does the rest.
+                        self._thread = None
+                        if self._jobs:
+                            self._start()
                     if told:
                         self._failures[job.key] = told
                         while len(self._failures) > _MAX_FAILURES:
