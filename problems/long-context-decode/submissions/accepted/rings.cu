@@ -13,14 +13,13 @@
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
-// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens<D> * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
 // @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
 #include "common.cuh"
 
 constexpr int kPage = 16;
 constexpr int kStep = 8;         // tokens: what shares are counted in
-template <int D>
-constexpr int kTokens = D == 128 ? 8 : 8;  // a round of a warp; divides a step
+constexpr int kTokens = 8;       // a round of a warp; divides a step
 constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
@@ -75,7 +74,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
                                       float* out_o, float* out_m, float* out_l, bool whole) {
   constexpr int kLanes = D / kWidth;         // lanes a row
   constexpr int kRows = 32 / kLanes;         // rows the warp works on at once
-  constexpr int kDeep = kTokens<D> / kRows;     // of K, and of V, in each lane
+  constexpr int kDeep = kTokens / kRows;     // of K, and of V, in each lane
   constexpr int kQuads = kWidth / 4;         // float4 of a row in each lane
   const int lane = threadIdx.x % 32;
   const int row = lane / kLanes, column = 4 * (lane % kLanes);
@@ -93,21 +92,21 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
   const int last_page = (last - 1) / kPage;
   int known = first / kPage, slot_in = 0, slot_out = 0;
   int pages = known + lane <= last_page ? table[known + lane] : 0;
-  for (int t = first - (kStages - 1) * kTokens<D>; t < last; t += kTokens<D>) {
-    const int ahead = t + (kStages - 1) * kTokens<D>;
+  for (int t = first - (kStages - 1) * kTokens; t < last; t += kTokens) {
+    const int ahead = t + (kStages - 1) * kTokens;
     if (ahead < last) {
       if (ahead / kPage >= known + 32) {
         known += 32;
         pages = known + lane <= last_page ? table[known + lane] : 0;
       }
       const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, ahead / kPage - known)) * kPage + ahead % kPage;
-      float* to = ring + slot_in * (2 * kTokens<D> * D);
+      float* to = ring + slot_in * (2 * kTokens * D);
 #pragma unroll
-      for (int i = 0; i < kTokens<D> * D / 128; ++i) {
+      for (int i = 0; i < kTokens * D / 128; ++i) {
         const int at = 128 * i + 4 * lane, token = at / D;
         const size_t from = (slot + token) * stride + at % D;
         copy_16(to + at, k_head + from, ahead + token < last);
-        copy_16(to + kTokens<D> * D + at, v_head + from, ahead + token < last);
+        copy_16(to + kTokens * D + at, v_head + from, ahead + token < last);
       }
       slot_in = slot_in + 1 == kStages ? 0 : slot_in + 1;
     }
@@ -116,7 +115,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
     asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
     __syncwarp();
 
-    const float* from = ring + slot_out * (2 * kTokens<D> * D) + row * D + column;
+    const float* from = ring + slot_out * (2 * kTokens * D) + row * D + column;
     slot_out = slot_out + 1 == kStages ? 0 : slot_out + 1;
     alignas(16) float key[kDeep][kWidth], value[kDeep][kWidth];
 #pragma unroll
@@ -124,7 +123,7 @@ __device__ __forceinline__ void piece(float (*queries)[D], float* ring, const fl
 #pragma unroll
       for (int j = 0; j < kQuads; ++j) {
         quad(&key[i][4 * j]) = quad(from + i * kRows * D + j * (D / kQuads));
-        quad(&value[i][4 * j]) = quad(from + (kTokens<D> + i * kRows) * D + j * (D / kQuads));
+        quad(&value[i][4 * j]) = quad(from + (kTokens + i * kRows) * D + j * (D / kQuads));
       }
     }
 #pragma unroll
@@ -195,7 +194,7 @@ decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, con
   extern __shared__ __align__(16) float rings[];
   __shared__ __align__(16) float queries[kWarps][kMaxGroup][D];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  float* ring = rings + warp * (kStages * 2 * kTokens<D> * D);
+  float* ring = rings + warp * (kStages * 2 * kTokens * D);
   const int worker = blockIdx.x * kWarps + warp;
   const int share = worker / num_kv_heads, kv_head = worker % num_kv_heads;
   int all = 0;
