@@ -48,9 +48,9 @@ lint: setup ## Format, style, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# One process more than cores: tests of a service and of boxes wait as much as they compute.
+# More processes than cores: tests of a service and of boxes wait as much as they compute.
 check: setup web ## Every test but no linters
-	$(BIN)/pytest -n $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )) --dist loadfile --no-loadscope-reorder -m "not gpu"
+	$(BIN)/pytest -n $$(( $$(nproc) < 2 ? 3 : 4 )) --dist loadfile --no-loadscope-reorder -m "not gpu"
 	if $(BIN)/python -c "import sys; from judge.gpu import gpu_present; sys.exit(not gpu_present())"; then \
 		$(BIN)/pytest -m gpu; fi
 

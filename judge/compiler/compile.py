@@ -27,7 +27,7 @@ from judge.records import CompileMessage, KernelResources
 from judge.submission.unit import Plan, TranslationUnit
 from judge.worker.plan import MAX_STATIC_SHARED_BYTES
 
-_FORMAT = "module 1"
+_FORMAT = "module 2"
 
 
 class Compiler(Protocol):

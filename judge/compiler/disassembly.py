@@ -100,8 +100,7 @@ def _run(tool: Path, cubin: bytes) -> bytes:
             theirs.close()
             ours.setblocking(False)
             process.settle()
-            # CuPy takes the last byte of what NVRTC made for the end of a text; to the driver it does not matter.
-            send_frame(ours, {"limits": dataclasses.asdict(LIMITS)}, [cubin + b"\0"], deadline)
+            send_frame(ours, {"limits": dataclasses.asdict(LIMITS)}, [cubin], deadline)
             text = _read_all(process, deadline)
             code = process.exit_code(max(deadline - time.monotonic(), 0.0))
         except (OutOfTime, PeerGone):

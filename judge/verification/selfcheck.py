@@ -11,6 +11,7 @@ import re
 import signal
 import time
 import traceback
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from judge.errors import JudgeError, UsageError
 from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import judge_submission
-from judge.problem import Array, Case, Problem
+from judge.problem import Array, Case, Group, Problem
 from judge.records import CaseReport, DiagnosisKind, Report
 from judge.selection import Options
 from judge.spelling import nearest
@@ -37,10 +38,14 @@ from judge.verification.declared import declaration_faults
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
 from judge.verification.leftovers import template_leftovers
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
+from judge.verification.solutions import model_solutions
 from judge.verification.workshop import Workshop
 
 SEED = 20260
 """Verification draws the same inputs every time: a problem must not be in order only by luck."""
+
+BRIEF_SHARE = 3
+"""In brief a model solution runs one in so many hidden cases."""
 
 GPU_BLIND = {Verdict.UNDEFINED_BEHAVIOR.value, Verdict.REQUIREMENT_UNMET.value}
 """Verdicts that need the CPU backend's detectors and counters; a GPU alone may well accept such kernels."""
@@ -64,7 +69,8 @@ class Settings:
     """backend: as in Options. full_matrix: every case that kills a mutant, not only the first. jobs: processes.
 
     brief: a kernel that must fail is run on the case it is expected to fail, or up to its first failure; on all
-    cases only where that does not show what is expected. And kernels run in the verifying processes (workshop.py).
+    cases only where that does not show what is expected. Of the model solutions the first runs all cases, the others
+    the samples and a third of the rest. And kernels run in the verifying processes (workshop.py).
     only: names of the checks to run, all where it is empty.
     """
 
@@ -236,7 +242,10 @@ def _check_starter(problem: Problem, settings: Settings) -> _Outcome:
 def _check_submission(problem: Problem, submission: PlantedSubmission, settings: Settings) -> _Outcome:
     data = submission.path.read_bytes()
     report: Report | None = None
-    if settings.brief and submission.folder != Verdict.ACCEPTED.value:
+    if settings.brief and submission.folder == Verdict.ACCEPTED.value:
+        cases = _turn(problem, submission)
+        report = _judge(problem, data, submission.path.name, settings, cases) if cases else None
+    elif settings.brief:
         expected = submission.expectation.case
         report = _judge(problem, data, submission.path.name, settings, (expected,) if expected else (), fail_fast=True)
         if any(expectation_faults(report, submission, settings.backend)):
@@ -248,6 +257,15 @@ def _check_submission(problem: Problem, submission: PlantedSubmission, settings:
     faults = tuple(expectation_faults(report, submission, settings.backend))
     summary = f"{report.verdict.value}, {len(report.cases)} cases in {report.seconds:.1f} s"
     return not faults, summary if not faults else f"{faults[0]} ({_told(report)})", faults[1:]
+
+
+def _turn(problem: Problem, submission: PlantedSubmission) -> tuple[str, ...]:
+    """The cases that a model solution runs in brief; none of them named where it runs all."""
+    if model_solutions(problem.folder)[0].path == submission.path:
+        return ()
+    first = zlib.crc32(submission.name.encode()) % BRIEF_SHARE
+    cases = [case for case in problem.cases if case.cpu]
+    return tuple(case.name for n, case in enumerate(cases) if case.group is Group.SAMPLE or n % BRIEF_SHARE == first)
 
 
 def _needs_gpu(problem: Problem, data: bytes, name: str, arch: str, report: Report) -> _Outcome:

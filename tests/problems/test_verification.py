@@ -1,7 +1,7 @@
 """What `judge verify --brief` proves, problem by problem: planted submissions get their verdicts on the CPU backend.
 
 Many problems have a kernel with the same mistake. Of those that share verdict and file name one is tried, each time
-of another problem, for the time of a test run; JUDGE_VERIFY=all tries every one, and `make verify` runs wrong kernels
+of another problem, for the time of a test run; JUDGE_VERIFY=all tries every one, and `make verify` runs all kernels
 on all cases, too.
 """
 

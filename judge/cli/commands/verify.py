@@ -22,7 +22,10 @@ def verify(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Checks at the same time.")] = 2,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole kill matrix.")] = False,
     brief: Annotated[
-        bool, typer.Option("--brief", help="Run wrong kernels only until they have failed as expected.")
+        bool,
+        typer.Option(
+            "--brief", help="Run wrong kernels only until they failed as expected, later solutions on a third."
+        ),
     ] = False,
     checks: Annotated[
         list[str] | None,
