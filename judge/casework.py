@@ -23,6 +23,7 @@ from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
+from judge.summary import all_accepted
 from judge.verdict import Verdict
 from judge.verification.compare import CaseJudgement, judge_case
 from judge.verification.requirements import (
@@ -104,7 +105,7 @@ class Casework:
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
         cases follows. quiet: tell the sink of failures only, because that other run decides. enough: asked before
-        each case; no further one is run once it is true.
+        each case while all were accepted; no further one is run once it is true.
         """
         reports: list[CaseReport] = []
         self._explaining.begin()
@@ -113,7 +114,7 @@ class Casework:
         may_overlap = session.kind == "cpu" and not fail_fast
         with Ahead(session.cancel) as ahead:
             for position, case in enumerate(cases, start=1):
-                if enough():
+                if enough() and all_accepted(reports):
                     break
                 self._sink.case_started(session.kind, case.name, position, len(cases))
                 for coming in cases[position - 1 : position + 1]:  # this one and the next

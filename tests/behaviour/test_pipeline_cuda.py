@@ -14,6 +14,8 @@ from judge.errors import MachineError
 from judge.events import NullSink
 from judge.pipeline import judge_submission
 from judge.problem import Tiers, Timed
+from judge.reports.style import Style
+from judge.reports.text import render_text
 from judge.sandbox.view import plain_view
 from judge.selection import Options
 from judge.verdict import Verdict
@@ -48,6 +50,11 @@ class Targets(list):
 
     optimizing_s = 0.0
 
+    def __init__(self):
+        super().__init__()
+        self.optimized = threading.Event()
+        """Set: it is there at once."""
+
 
 @pytest.fixture
 def targets(tmp_path, monkeypatch):
@@ -55,7 +62,7 @@ def targets(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(pipeline, "gpu_present", lambda: True)
     real_command, real_compile = supervisor._command, pipeline.compile_unit
-    asked, ended = Targets(), threading.Event()
+    asked = Targets()
 
     def command(kind, ordinal):
         return [sys.executable, str(STAND_IN)] if kind == "cuda" else real_command(kind, ordinal)
@@ -63,14 +70,14 @@ def targets(tmp_path, monkeypatch):
     def compile_unit(unit, target):
         asked.append((target.kind, target.arch, target.mode))
         if target.mode == "optimized":
-            ended.wait(asked.optimizing_s)
+            asked.optimized.wait(asked.optimizing_s)
         return real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
 
     monkeypatch.setattr(supervisor, "_command", command)
     monkeypatch.setattr(supervisor, "_view", lambda kind, ordinal: plain_view([STAND_IN.parents[1]]))
     monkeypatch.setattr(pipeline, "compile_unit", compile_unit)
     yield asked
-    ended.set()
+    asked.optimized.set()
 
 
 def judge(source, sink=None, **options):
@@ -127,6 +134,20 @@ def test_a_wrong_kernel_never_waits_for_the_optimizer(targets):
     assert [case.verdict.value for case in report.cases] == ["accepted", "wrong_answer", "accepted"]
     assert [entry[1] for entry in notes.finished_cases] == ["some"]
     assert report.replay.endswith("--backend cuda")
+
+
+def test_a_kernel_found_wrong_runs_all_its_cases_though_the_optimized_module_comes_meanwhile(targets):
+    class Notice(Notes):
+        def case_finished(self, report, position, total):
+            super().case_finished(report, position, total)
+            targets.optimized.set()
+
+    targets.optimizing_s = 3600.0
+    notes = Notice()
+    report = judge(changed("factor * x", "(n == 1 ? 3.f : factor) * x"), notes, backend="cuda")
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert [case.name for case in report.cases] == ["one", "some", "many"]
+    assert notes.started_cases == ["one", "some", "many"]
 
 
 def test_while_the_optimizer_works_the_cases_run_from_a_fast_module(targets):
@@ -224,6 +245,7 @@ def test_an_answer_kept_in_a_device_variable_is_wrong_in_the_next_repeat(targets
     report, case = bench(KEPT + changed("if (i < n) out[i] = factor * x[i];", lazy))
     assert report.verdict is Verdict.WRONG_ANSWER, report.message
     assert "verified elements of timed repeats differ" in report.message
+    assert "verified elements of timed repeats differ" in " ".join(render_text(report, Style()).split())
     assert case.tier is None
 
 

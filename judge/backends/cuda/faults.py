@@ -65,5 +65,5 @@ def launch_fault(code: int, name: str, *, while_running: bool) -> DeviceFault:
     message = f"{meaning.sentence} (CUDA error {code})"
     diagnoses: tuple[Diagnosis, ...] = ()
     if meaning.kind is not None:
-        diagnoses = (Diagnosis(kind=meaning.kind, message=meaning.sentence, hint=_CPU_HINT),)
+        diagnoses = (Diagnosis(kind=meaning.kind, message=message, hint=_CPU_HINT),)
     return DeviceFault(meaning.verdict, message, diagnoses, fatal=meaning.fatal)
