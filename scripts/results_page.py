@@ -5,11 +5,11 @@
     docs/guide.md                 the ladders as a story; its prose is problems/ID/ladder.md (scripts/guide_page.py)
     docs/pages/roofline-ID.svg    where the rungs of a problem stand under the roof
 
-The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json, of which the model solutions
-are taken; trials of the timing, the batch over several GPUs and sdpa.json lie beside them. In what order they are
-given, and how often, is the same: the date in them decides. Without a file the pages are made of what is there.
-Solutions that are no longer in problems/ are left out. All figures belong to one device: --anew begins with the given
-files alone. --docs FOLDER: there, instead of docs.
+The files are what parts of scripts/gpu_bench.sh write: gpu_figures.json, and ladder.json and sdpa.json, of which the
+model solutions are taken; trials of the timing, the batch over several GPUs and sdpa.json lie beside them. In what
+order they are given, and how often, is the same: the date in them decides. Without a file the pages are made of what
+is there. Solutions that are no longer in problems/ are left out. All figures belong to one device: --anew begins with
+the given files alone. --docs FOLDER: there, instead of docs.
 """
 
 import argparse
@@ -249,7 +249,8 @@ def _machine(environment: dict[str, Any]) -> str:
 
 
 def _dated(body: dict[str, Any]) -> Iterable[Row]:
-    return ({"date": body["environment"]["date"], **row} for row in body["rows"])
+    # What was measured of ours beside PyTorch is as good as from the ladder.
+    return ({"date": body["environment"]["date"], **row} for row in body.get("ours", body["rows"]))
 
 
 def _still_there(solution: str) -> bool:
@@ -307,7 +308,9 @@ def as_text(store: dict[str, Any]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="results_page.py", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("sources", nargs="*", type=Path, metavar="JSON", help="gpu_figures.json, ladder.json")
+    parser.add_argument(
+        "sources", nargs="*", type=Path, metavar="JSON", help="gpu_figures.json, ladder.json, sdpa.json"
+    )
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the pages and results.json are")
     parser.add_argument("--anew", action="store_true", help="forget the figures that are there")
     options = parser.parse_args(arguments)
