@@ -19,12 +19,19 @@ from judge.compiler.probing import probe_compiler
 from judge.errors import JudgeError, MachineError
 from judge.sandbox.cgroup import find_controllers
 from judge.sandbox.tier import MEANING, Tier, isolation
+from judge.tools import find_tool
 
 SETUP = "make setup"
 MIN_FREE_BYTES = 1 << 30
 PROBE_SOURCE = 'extern "C" __global__ void probe(float* x) { x[threadIdx.x] = 1.0f; }'
 PROBE_NAME = b"probe"
 PROBE_ARCH = "compute_90"
+TOOLS = {
+    "ncu": "judge profile",
+    "compute-sanitizer": "judge sanitize",
+    "nvdisasm": "SASS on the pages",
+}
+"""Programs of NVIDIA's that a command or a page uses where they are."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,12 @@ def _gpu() -> list[Finding]:
     return [Finding("driver", "ok", f"NVIDIA driver {driver}"), *devices]
 
 
+def _tools() -> list[Finding]:
+    """Nothing is judged with them, so none has to be there."""
+    parts = [f"{name} {'found' if find_tool(name) else 'not installed'}: {use}" for name, use in TOOLS.items()]
+    return [Finding("tools", "ok", "; ".join(parts))]
+
+
 def _device(pynvml: object, index: int) -> Finding:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)  # type: ignore[attr-defined]
     name = pynvml.nvmlDeviceGetName(handle)  # type: ignore[attr-defined]
@@ -203,6 +216,7 @@ PROBES: tuple[Callable[[], list[Finding]], ...] = (
     _cupy,
     _jit,
     _gpu,
+    _tools,
     _isolation,
     _cache,
 )

@@ -7,9 +7,16 @@ from judge.doctor import Finding, examine, paste_safe
 
 def test_findings_name_what_judging_needs(cli):
     findings = {finding.name: finding for finding in examine()}
-    assert set(findings) >= {"judge", "problems", "nvrtc", "cupy", "jit", "gpu", "isolation", "cache"}
+    assert set(findings) >= {"judge", "problems", "nvrtc", "cupy", "jit", "gpu", "tools", "isolation", "cache"}
     assert findings["nvrtc"].status == "ok"
     assert findings["problems"].text == "2: first-step, second-step"
+
+
+def test_tools_that_lack_are_no_fault(cli, monkeypatch):
+    monkeypatch.setattr("judge.doctor.find_tool", lambda name: Path(name) if name == "ncu" else None)
+    [told] = [finding for finding in examine() if finding.name == "tools"]
+    assert told.status == "ok"
+    assert "ncu found: judge profile; compute-sanitizer not installed: judge sanitize" in told.text
 
 
 def test_everything_that_is_not_ok_says_how_to_mend_it():
