@@ -4,16 +4,18 @@ All of it costs passes over a case in float64 and is paid only where values are 
 not timed: a report must not depend on how busy the machine is.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judge.problem import Array, Case, Problem
+from judge.problem import Array, Case, Mutant, Problem
 from judge.records import CaseReport
 from judge.verdict import Verdict
 from judge.verification.compare import compare_output, explain_case
 from judge.verification.failuremap import widest_map
 from judge.verification.keyblame import blame_keys
-from judge.verification.telling import is_explained, told_case
+from judge.verification.mutants import matched_mutants, told_match
+from judge.verification.telling import is_explained, is_match, told_case
 from judge.verification.tolerances import tolerance_of
 
 CHEAP_TO_EXPLAIN_FLOPS = 2e9
@@ -21,6 +23,9 @@ CHEAP_TO_EXPLAIN_FLOPS = 2e9
 
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
+
+LEAST_SHARE = 0.25
+"""A known mistake that gives the values of fewer of the wrong cases was met by chance."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,14 @@ class Explaining:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._spent = 0.0
+        self._examined = 0
         self._late: str | None = None
         self._kept: dict[str, tuple[CaseReport, WrongCase]] = {}
 
     def begin(self) -> None:
         """Cases of another backend follow."""
         self._late = None
+        self._examined = 0
         self._kept = {}
 
     def is_cheap(self, case: Case, inputs: Mapping[str, Array]) -> bool:
@@ -59,6 +66,7 @@ class Explaining:
         """A case is wrong: count what explaining it cost, and keep it while its report may be one that is shown."""
         if wrong.explained:
             self._spent += self._price(wrong.case, wrong.inputs)
+            self._examined += 1
         elif self._late is None:
             self._late = report.name
         self._kept[report.name] = (report, wrong)
@@ -71,12 +79,36 @@ class Explaining:
         When no cheap case told the mistake, the first dear one may cost what it costs. Keys are looked at only in
         the cases whose failure maps are shown.
         """
+        reports = self._weighed(reports)
         if self._late is not None and not any(is_explained(report) for report in reports):
             reports = [self._explained(report) if report.name == self._late else report for report in reports]
         shown = self._shown([report for report in reports if report.name in self._kept])
         told = [self._with_keys(report) if report.name in shown else report for report in reports]
         self.begin()
         return told
+
+    def _weighed(self, reports: Sequence[CaseReport]) -> list[CaseReport]:
+        """The reports, of the mistakes that a case agrees with that one told which most cases agree with.
+
+        A single case may have the values of several mistakes, and those of one that is not the kernel's.
+        """
+        agreed = {report.name: self._mistakes(report) for report in reports}
+        counts = Counter(mutant.id for mutants in agreed.values() for mutant in mutants)
+        return [
+            self._retold(report, sorted(agreed[report.name], key=lambda mutant: -counts[mutant.id]), counts)
+            if agreed[report.name]
+            else report
+            for report in reports
+        ]
+
+    def _mistakes(self, report: CaseReport) -> list[Mutant]:
+        return [mutant for one in report.diagnoses if is_match(one) for mutant in matched_mutants(self._problem, one)]
+
+    def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
+        likely = [mutant for mutant in mutants if counts[mutant.id] >= LEAST_SHARE * self._examined]
+        others = [one for one in report.diagnoses if not is_match(one)]
+        told = [told_match([*likely, *(one for one in mutants if one not in likely)])] if likely else []
+        return report.model_copy(update={"diagnoses": tuple(others + told)})
 
     def _explained(self, report: CaseReport) -> CaseReport:
         wrong = self._kept[report.name][1]

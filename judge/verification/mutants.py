@@ -5,7 +5,8 @@ mutant within the tolerance, the report can say what the kernel computes instead
 is. A mutant that gives the right answer in this case explains nothing and is left out.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,14 +38,24 @@ def explain_by_mutant(
     got and reference: float64 outputs in the problem's shapes.
     """
     matches = sorted(matching_mutants(problem, case, inputs, got, reference), key=lambda m: m.order)
-    if not matches:
-        return None
-    others = ", ".join(match.mutant.id for match in matches[1:])
+    return told_match([match.mutant for match in matches]) if matches else None
+
+
+def told_match(mutants: Sequence[Mutant]) -> Diagnosis:
+    """The diagnosis of a case whose values are those of all these mutants; the first one is explained."""
+    mutant = mutants[0]
+    others = ", ".join(other.id for other in mutants[1:])
     also = f" (in this case the same values as: {others})" if others else ""
-    mutant = matches[0].mutant
     return Diagnosis(
         kind=DiagnosisKind.MUTANT_MATCH, message=f"{mutant.sentence} [{mutant.id}]{also}", hint=mutant.advice
     )
+
+
+def matched_mutants(problem: Problem, diagnosis: Diagnosis) -> list[Mutant]:
+    """The mutants that told_match() was given."""
+    named = re.findall(r"[\w-]+", diagnosis.message[diagnosis.message.rindex("[") :])
+    known = {mutant.id: mutant for mutant in problem.mutants}
+    return [known[name] for name in named if name in known]
 
 
 def matching_mutants(problem: Problem, case: Case, inputs: Arrays, got: Outputs, reference: Arrays) -> list[_Match]:

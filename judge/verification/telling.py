@@ -39,7 +39,12 @@ def failed_cases(cases: Sequence[CaseReport]) -> str:
 
 def is_explained(case: CaseReport) -> bool:
     """True when the values of the case were found to be those of a known mistake."""
-    return any(diagnosis.kind is DiagnosisKind.MUTANT_MATCH for diagnosis in case.diagnoses)
+    return any(map(is_match, case.diagnoses))
+
+
+def is_match(diagnosis: Diagnosis) -> bool:
+    """True for one that says which known mistake gives the values of a case."""
+    return diagnosis.kind is DiagnosisKind.MUTANT_MATCH
 
 
 def keys_to_blame(cases: Sequence[CaseReport], told: CaseReport | None) -> str:
