@@ -38,8 +38,8 @@ read and multiplied while the kernels were timed. A line leads from each model s
 left to gain. Bytes and operations are the least that the problem needs, so a kernel that moves more stands lower, not
 further left.
 
-Each ladder is to be read from its first rung. The head of a file says what it adds, what was predicted before it was
-measured, and what came of it.
+Each ladder is to be read from its first rung. The head of a file says what it adds and what was measured, and of the
+later ones what had been predicted.
 """
 
 _PLACE = re.compile(r"\{(us|share|gbs|tflops|times) ([^{}]+)\}")
