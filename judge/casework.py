@@ -303,9 +303,11 @@ class Casework:
         if result.verdict is not None or not result.outputs:
             return False
         expected = self.examples.expected(case)
-        outputs = self._outputs(case, result)
-        judgement = judge_case(self._problem, case, inputs, outputs, expected.reference, expected.naive, explain=False)
-        return judgement.verdict is Verdict.ACCEPTED
+        return all(
+            judge_case(self._problem, case, inputs, outputs, expected.reference, expected.naive, explain=False).verdict
+            is Verdict.ACCEPTED
+            for outputs in self._outputs(case, result)
+        )
 
     def _judge(self, case: Case, inputs: Mapping[str, Array], result: CaseResult, baseline: Baseline) -> _Judged:
         """The verdict of the worker, where it has one, else the verdict of the values and requirements."""
@@ -313,18 +315,20 @@ class Casework:
             verdict = result.verdict or Verdict.JUDGE_ERROR
             return _Judged(verdict, result.message or verdict.text.sentence, None, result.diagnoses)
         expected = self.examples.expected(case)
-        outputs = self._outputs(case, result)
         mistakes_wanted = result.verdict is None and case.cpu
         explain = mistakes_wanted and self._explaining.is_cheap(case, inputs)
-        judgement = judge_case(
-            self._problem,
-            case,
-            inputs,
-            outputs,
-            expected.reference,
-            expected.naive,
-            explain=explain,
-        )
+        for outputs in self._outputs(case, result):
+            judgement = judge_case(
+                self._problem,
+                case,
+                inputs,
+                outputs,
+                expected.reference,
+                expected.naive,
+                explain=explain,
+            )
+            if judgement.verdict is not Verdict.ACCEPTED:
+                break
         if result.verdict is not None:
             return _Judged(result.verdict, result.message, judgement.error, result.diagnoses)
         diagnoses = result.diagnoses + judgement.diagnoses
@@ -337,13 +341,16 @@ class Casework:
             wrong = WrongCase(case, inputs, outputs, expected.reference, explain)
         return _Judged(judgement.verdict, judgement.message, judgement.error, diagnoses, wrong)
 
-    def _outputs(self, case: Case, result: CaseResult) -> dict[str, Array]:
-        return {
-            buffer.name: np.frombuffer(result.outputs[buffer.name], buffer.numpy_dtype).reshape(
-                buffer.extent(case.parameters)
-            )
-            for buffer in self._problem.outputs
-        }
+    def _outputs(self, case: Case, result: CaseResult) -> list[dict[str, Array]]:
+        """Of the launches, and of their second run where that gave others."""
+        return [
+            {
+                buffer.name: np.frombuffer(raw[buffer.name], buffer.numpy_dtype).reshape(buffer.extent(case.parameters))
+                for buffer in self._problem.outputs
+            }
+            for raw in (result.outputs, result.second)
+            if raw
+        ]
 
     def _launches(self, kernels: Sequence[str], result: CaseResult) -> tuple[LaunchReport, ...]:
         default = self._submission.default_launch

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from judge.problem import Array, Case, Mutant, Problem
 from judge.records import CaseReport
 from judge.verdict import Verdict
@@ -66,7 +68,8 @@ class Explaining:
         """A case is wrong: count what explaining it cost, and keep it while its report may be one that is shown."""
         if wrong.explained:
             self._spent += self._price(wrong.case, wrong.inputs)
-            self._examined += 1
+            # What overflowed denies no mistake: in float64, in which those are computed, it would not have.
+            self._examined += all(np.isfinite(output).all() for output in wrong.outputs.values())
         elif self._late is None:
             self._late = report.name
         self._kept[report.name] = (report, wrong)

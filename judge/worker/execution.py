@@ -177,9 +177,10 @@ def _run(run: _Run) -> CaseResult:
     run.stage("fetching")
     outputs = {buffer.name: device.download(addresses[buffer.name], buffer.size_bytes) for buffer in request.outputs}
     run.diagnoses.extend(modified_inputs(device, request, addresses))
+    second: dict[str, bytes] = {}
     if leaves_state(device, request, run.diagnoses):
         _fill(run, addresses)
-        outputs = second_outputs(device, request, launches, addresses, outputs, run.diagnoses)
+        second = second_outputs(device, request, launches, addresses, outputs, run.diagnoses)
     run.diagnoses.extend(overwritten_guards(device, run.regions))
     proved = [diagnosis for diagnosis in run.diagnoses if not diagnosis.warning]
     return CaseResult(
@@ -190,6 +191,7 @@ def _run(run: _Run) -> CaseResult:
         launch_counters=tuple(run.launch_counters),
         launches=tuple(run.shapes),
         outputs=outputs,
+        second=second,
         seconds=seconds,
         printed=run.printed,
         timing=timed.timing,

@@ -8,7 +8,7 @@ Expected values never go this way. A reply is parsed as hostile input: types, en
 byte count of every output are checked, and anything off is a WireError.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -123,7 +123,8 @@ class CaseResult:
 
     verdict: None when every launch ran to its end; the outputs then decide.
     launch_counters: of each launch, where patterns were asked for.
-    outputs: raw bytes of every output buffer; empty when the case did not get that far.
+    outputs: raw bytes of every output buffer; empty when the case did not get that far. second: those of a second run
+    of the same launches, where it gave others; both have to be right.
     seconds: wall time of the launches, planning kernels included.
     evidence: for the verification of a timed case. pairs: times against the rival, in microseconds.
     fatal: the device can run nothing more in its process.
@@ -136,6 +137,7 @@ class CaseResult:
     launch_counters: tuple[Counters, ...] = ()
     launches: tuple[LaunchShape, ...] = ()
     outputs: Mapping[str, bytes] = field(default_factory=dict)
+    second: Mapping[str, bytes] = field(default_factory=dict)
     seconds: float = 0.0
     printed: str = ""
     timing: Timing | None = None
@@ -194,6 +196,7 @@ class _Result(_Wire):
     launch_counters: tuple[Counters, ...]
     launches: tuple[_Shape, ...]
     outputs: tuple[str, ...]
+    second: bool
     seconds: float
     printed: str
     timing: Timing | None
@@ -326,6 +329,7 @@ def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memor
         "launch_counters": [counters.model_dump(mode="json") for counters in result.launch_counters],
         "launches": [asdict(shape) for shape in result.launches],
         "outputs": list(result.outputs),
+        "second": bool(result.second),
         "seconds": result.seconds,
         "printed": result.printed,
         "timing": None if result.timing is None else result.timing.model_dump(mode="json"),
@@ -334,7 +338,7 @@ def result_frame(result: CaseResult) -> tuple[dict[str, Any], list[bytes | memor
         "pairs": list(result.pairs),
         "fatal": result.fatal,
     }
-    blobs: list[bytes | memoryview] = [*result.outputs.values()]
+    blobs: list[bytes | memoryview] = [*result.outputs.values(), *result.second.values()]
     if evidence is not None:
         blobs.append(evidence.rows)
     return {"type": "result", "body": body}, blobs
@@ -350,10 +354,10 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
     if body.last is not None and blobs:
         sizes_of_outputs = [buffer.size_bytes for buffer in request.outputs]
         evidence = checked_evidence(request.timing, sizes_of_outputs, body.last, body.kept, bytes(blobs.pop()))
-    sizes = {buffer.name: buffer.size_bytes for buffer in request.outputs}
-    got = {name: blob.nbytes for name, blob in zip(body.outputs, blobs, strict=False)}
-    if not len(blobs) == len(body.outputs) == len(got) or (got != sizes and (got or body.verdict is None)):
-        raise WireError("the outputs of a result are not the ones that were asked for")
+    outputs = _outputs(request, body, blobs[: len(body.outputs)])
+    second = blobs[len(body.outputs) :]
+    if bool(second) is not body.second:
+        raise WireError("the outputs of a second run are not there, or were not told of")
     return CaseResult(
         verdict=body.verdict,
         message=body.message,
@@ -361,7 +365,8 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
         counters=body.counters,
         launch_counters=body.launch_counters,
         launches=tuple(LaunchShape(shape.grid, shape.block, shape.shared_bytes) for shape in body.launches),
-        outputs={name: bytes(blob) for name, blob in zip(body.outputs, blobs, strict=True)},
+        outputs=outputs,
+        second=_outputs(request, body, second) if second else {},
         seconds=body.seconds,
         printed=body.printed,
         timing=body.timing,
@@ -369,3 +374,12 @@ def parse_result(frame: Frame, request: CaseRequest) -> CaseResult:
         pairs=body.pairs,
         fatal=body.fatal,
     )
+
+
+def _outputs(request: CaseRequest, body: _Result, blobs: Sequence[memoryview]) -> dict[str, bytes]:
+    """Raises WireError unless these are all outputs of the request, or none where the case has a verdict."""
+    sizes = {buffer.name: buffer.size_bytes for buffer in request.outputs}
+    got = {name: blob.nbytes for name, blob in zip(body.outputs, blobs, strict=False)}
+    if not len(blobs) == len(body.outputs) == len(got) or (got != sizes and (got or body.verdict is None)):
+        raise WireError("the outputs of a result are not the ones that were asked for")
+    return {name: bytes(blob) for name, blob in zip(body.outputs, blobs, strict=True)}

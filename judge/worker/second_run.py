@@ -1,6 +1,6 @@
 """The launches of a case once more, on what they left in `__device__` variables.
 
-Whoever times a kernel runs it often, so the answer of the second run is the one that counts. Only a device that
+Whoever times a kernel runs it often, so the answer of the second run has to be right as well. Only a device that
 knows whether such variables changed can say that a second run is worth its time.
 """
 
@@ -34,7 +34,9 @@ def second_outputs(
     first: Mapping[str, bytes],
     diagnoses: list[Diagnosis],
 ) -> dict[str, bytes]:
-    """The outputs of a second run, told in `diagnoses` where they differ; its buffers are filled as for the first.
+    """The outputs of a second run where they differ, which `diagnoses` then tells; none where they are the same.
+
+    Its buffers have been filled as for the first.
 
     Raises DeviceFault when the second run ends in a fault.
     """
@@ -46,16 +48,17 @@ def second_outputs(
             raise DeviceFault(fault.verdict, message, fault.diagnoses, fatal=fault.fatal) from fault
     second = {b.name: device.download(addresses[b.name], b.size_bytes) for b in request.outputs}
     changed = next((name for name, data in second.items() if data != first[name]), None)
-    if changed is not None:
-        diagnoses.append(
-            Diagnosis(
-                kind=DiagnosisKind.STATE_KEPT,
-                message=f"A second run of the same launches gives another {changed}: __device__ variables still hold "
-                "what the first run left in them.",
-                buffer=changed,
-                hint="Let the kernel set such a variable back when it is done (atomicInc wraps a ticket by itself), or "
-                "keep it in a workspace that a launch of its own clears.",
-                warning=True,
-            )
+    if changed is None:
+        return {}
+    diagnoses.append(
+        Diagnosis(
+            kind=DiagnosisKind.STATE_KEPT,
+            message=f"A second run of the same launches gives another {changed}: __device__ variables still hold "
+            "what the first run left in them.",
+            buffer=changed,
+            hint="Let the kernel set such a variable back when it is done (atomicInc wraps a ticket by itself), or "
+            "keep it in a workspace that a launch of its own clears.",
+            warning=True,
         )
+    )
     return second

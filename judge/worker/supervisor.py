@@ -231,7 +231,8 @@ class Worker:
         self._process.limit_memory(memory_bytes)
         self._send(*case_frame(request), deadline=time.monotonic() + moving_s)
         output_bytes = [buffer.size_bytes for buffer in request.outputs]
-        self._reader.blob_cap = sum(output_bytes) + evidence_cap(request.timing, output_bytes)
+        # A second run of the same launches may have outputs of its own.
+        self._reader.blob_cap = 2 * sum(output_bytes) + evidence_cap(request.timing, output_bytes)
         allowances = {
             # The inputs come in between planning and launches.
             "running": request.time_limit_s + self.limits.grace_s + moved / BYTES_PER_SECOND,

@@ -399,6 +399,14 @@ def test_launches_that_are_right_only_the_first_time_are_wrong():
     assert "__device__ variables still hold what the first run left" in report.cases[0].diagnoses[0].message
 
 
+def test_launches_that_are_right_only_the_second_time_are_wrong():
+    kept = "if (i < n) { out[i] = kept[i]; kept[i] = factor * x[i]; }"
+    source = changed("if (i < n) out[i] = factor * x[i];", kept)
+    report = judge(source.replace("__global__", "__device__ float kept[4096];\n__global__"), seed=3, cases=("some",))
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert report.cases[0].error.first.got == 0.0
+
+
 def test_a_counter_that_nobody_goes_by_changes_nothing():
     source = changed("if (i < n)", "atomicAdd(&calls, 1); if (i < n)")
     report = judge(source.replace("__global__", "__device__ int calls;\n__global__"), seed=3, cases=("some",))

@@ -112,6 +112,26 @@ def test_a_result_comes_back_equal():
     assert parse_result(over_the_wire(*result_frame(RESULT)), REQUEST) == RESULT
 
 
+def test_the_outputs_of_a_second_run_come_beside_those_of_the_first():
+    both = CaseResult(outputs={"out": b"12345678"}, second={"out": b"87654321"})
+    assert parse_result(over_the_wire(*result_frame(both)), REQUEST) == both
+
+
+@pytest.mark.parametrize("second", [{"out": b"1234567"}, {"out": b"1" * 16}])
+def test_a_second_run_has_the_outputs_that_were_asked_for(second):
+    result = CaseResult(outputs={"out": b"12345678"}, second=second)
+    with pytest.raises(WireError, match="not the ones"):
+        parse_result(over_the_wire(*result_frame(result)), REQUEST)
+
+
+@pytest.mark.parametrize(("told", "second"), [(True, {}), (False, {"out": b"87654321"})])
+def test_a_second_run_that_is_told_of_has_outputs(told, second):
+    header, blobs = result_frame(CaseResult(outputs={"out": b"12345678"}, second=second))
+    header["body"]["second"] = told
+    with pytest.raises(WireError, match="second run"):
+        parse_result(over_the_wire(header, blobs), REQUEST)
+
+
 def test_a_verdict_needs_no_outputs():
     bare = CaseResult(verdict=Verdict.RUNTIME_ERROR, message="m", fatal=True)
     assert parse_result(over_the_wire(*result_frame(bare)), REQUEST) == bare
