@@ -5,7 +5,7 @@ case are decided here, on the trusted side.
 """
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,6 @@ from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
-from judge.summary import all_accepted
 from judge.verdict import Verdict
 from judge.verification.compare import CaseJudgement, judge_case
 from judge.verification.requirements import (
@@ -99,13 +98,11 @@ class Casework:
         fail_fast: bool = False,
         kept: bool = False,
         quiet: bool = False,
-        enough: Callable[[], bool] = lambda: False,
     ) -> list[CaseReport]:
         """Run cases in order; all of them, unless fail_fast or two of them ran into their limit or killed the worker.
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
-        cases follows. quiet: tell the sink of failures only, because that other run decides. enough: asked before
-        each case while all were accepted; no further one is run once it is true.
+        cases follows. quiet: tell the sink of failures only, because that other run decides.
         """
         reports: list[CaseReport] = []
         self._explaining.begin()
@@ -114,8 +111,6 @@ class Casework:
         may_overlap = session.kind == "cpu" and not fail_fast
         with Ahead(session.cancel) as ahead:
             for position, case in enumerate(cases, start=1):
-                if enough() and all_accepted(reports):
-                    break
                 self._sink.case_started(session.kind, case.name, position, len(cases))
                 for coming in cases[position - 1 : position + 1]:  # this one and the next
                     # Timed cases need quiet cores: the worker queues its launches from one of them.

@@ -26,8 +26,8 @@ CHEAP_TO_EXPLAIN_FLOPS = 2e9
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
 
-LEAST_SHARE = 0.25
-"""A known mistake that gives the values of fewer of the wrong cases was met by chance."""
+MANY_CASES = 5
+"""A known mistake that one of so many wrong cases agrees with, and no other, was met by chance."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Explaining:
         return [mutant for one in report.diagnoses if is_match(one) for mutant in matched_mutants(self._problem, one)]
 
     def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
-        likely = [mutant for mutant in mutants if counts[mutant.id] >= LEAST_SHARE * self._examined]
+        likely = [mutant for mutant in mutants if counts[mutant.id] > 1 or self._examined < MANY_CASES]
         others = [one for one in report.diagnoses if not is_match(one)]
         told = [told_match([*likely, *(one for one in mutants if one not in likely)])] if likely else []
         return report.model_copy(update={"diagnoses": tuple(others + told)})

@@ -1,11 +1,11 @@
 """From the bytes of a submission to its report. Every face of the judge calls judge_submission.
 
     read -> compile (PTX for the CPU) -> cases on the CPU, watched
-         -> compile (fast cubin) -> cases on the GPU, while the optimized cubin is made -> cases and bench
+         -> compile (fast cubin) -> cases on the GPU -> compile (optimized cubin) -> cases and bench
 
-The GPU part runs where a GPU is. Full optimization can take 20 s, and nobody should wait for the optimizer to hear
-that the answer is wrong: so a module that is compiled quickly runs until the optimized one is there, whose answers
-decide.
+The GPU part runs where a GPU is. The fast module comes first there because full optimization can
+take 20 s: nobody should wait for the optimizer to hear that the answer is wrong. Both have to be right, also where
+the optimized one is at hand: the verdict on a source must not depend on who was judged before.
 
 One of the three borders of the product: whatever goes wrong in our own code below here becomes a
 judge_error with an incident id, never the learner's verdict.
@@ -18,7 +18,6 @@ import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
@@ -57,9 +56,6 @@ from judge.worker.session import OneWorker, Session, StartWorker
 from judge.worker.supervisor import Worker, WorkerFault
 
 Backend = Literal["cpu", "cuda"]
-
-KEPT_MODULE_S = 0.05
-"""An optimized module that is at hand so soon was compiled before."""
 
 RESOURCES_ARCH = "sm_90"
 
@@ -171,11 +167,9 @@ class _Judging:
         sets = dict.fromkeys(self.problem.constants_of(case) for case in (*chosen, *baselines))
         return build_unit(self.submission, self.problem, tuple(sets))
 
-    def _compile(
-        self, backend: Backend, unit: TranslationUnit, target: Target, begun: Future[Compilation] | None = None
-    ) -> Compilation:
+    def _compile(self, backend: Backend, unit: TranslationUnit, target: Target) -> Compilation:
         self.sink.compiling(backend)
-        compilation = self.compile_(unit, target) if begun is None else begun.result()
+        compilation = self.compile_(unit, target)
         report = CompileReport(
             ok=compilation.ok,
             seconds=compilation.seconds,
@@ -185,8 +179,8 @@ class _Judging:
             kernels=compilation.kernels,
             kernels_arch=target.arch if compilation.kernels else None,
         )
-        # The resources a reader wants are those of a cubin; a PTX compilation knows none.
-        self.compile = report if report.kernels or not self.compile.kernels else self.compile
+        # The resources a reader wants are those of a cubin; a PTX compilation knows none. What failed is told always.
+        self.compile = report if report.kernels or not report.ok or not self.compile.kernels else self.compile
         self.sink.compiled(backend, report)
         return compilation
 
@@ -234,48 +228,23 @@ class _Judging:
             return
         self.backends.append(backend_report(properties, session))
         correctness = [case for case in cases if case.group is not Group.BENCH]
-        target = Target("cubin", properties.arch, "optimized")
-        optimizing = ThreadPoolExecutor(1, thread_name_prefix="judge-optimizing")
-        try:
-            begun = optimizing.submit(self.compile_, casework.unit, target)
-            wait([begun], KEPT_MODULE_S)
-            ran_before = bool(correctness) and not begun.done()
-            if ran_before and not self._right_meanwhile(casework, session, properties.arch, correctness, begun):
+        if correctness:
+            compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "fast"))
+            if not self._load_on_cuda(session, casework.unit, compilation, fresh=False):
                 return
-            compilation = self._compile("cuda", casework.unit, target, begun)
-        finally:
-            # What is still compiled for a kernel known to be wrong is kept for the next try; nobody waits for it.
-            optimizing.shutdown(wait=False)
-        if not self._load_on_cuda(session, casework.unit, compilation, fresh=ran_before):
+            reports = casework.run(
+                session, compilation.lowered, correctness, fail_fast=self.options.fail_fast, kept=True, quiet=True
+            )
+            if not all_accepted(reports):
+                self.cases.extend(reports)
+                self.incident = casework.incident
+                return
+        compilation = self._compile("cuda", casework.unit, Target("cubin", properties.arch, "optimized"))
+        if not self._load_on_cuda(session, casework.unit, compilation, fresh=bool(correctness)):
             return
         ordered = correctness + [case for case in cases if case.group is Group.BENCH and all_accepted(self.cases)]
         self.cases.extend(casework.run(session, compilation.lowered, ordered, fail_fast=self.options.fail_fast))
         self.incident = casework.incident
-
-    def _right_meanwhile(
-        self, casework: Casework, session: Session, arch: str, cases: list[Case], optimized: Future[Compilation]
-    ) -> bool:
-        """Run cases from a module that is compiled quickly until the optimized one is there.
-
-        False when that already says what is wrong.
-        """
-        compilation = self._compile("cuda", casework.unit, Target("cubin", arch, "fast"))
-        if not self._load_on_cuda(session, casework.unit, compilation, fresh=False):
-            return False
-        reports = casework.run(
-            session,
-            compilation.lowered,
-            cases,
-            fail_fast=self.options.fail_fast,
-            kept=True,
-            quiet=True,
-            enough=optimized.done,
-        )
-        if all_accepted(reports):
-            return True
-        self.cases.extend(reports)
-        self.incident = casework.incident
-        return False
 
     def _load_on_cuda(self, session: Session, unit: TranslationUnit, compilation: Compilation, *, fresh: bool) -> bool:
         if not compilation.ok:
@@ -311,6 +280,10 @@ class _Judging:
             return self.report(
                 Verdict.COMPILE_ERROR, at(first.line, first.message) if first else "The compiler gave no reason."
             )
+        idle = next((one for one in self.backends if not any(case.backend == one.kind for case in self.cases)), None)
+        if idle is not None or not self.backends:
+            # Nothing above leads here; and if something did, nobody must be accepted by it.
+            return self.report(Verdict.JUDGE_ERROR, f"No case was run on {place(idle) if idle else 'any device'}.")
         verdict = Verdict.worst([case.verdict for case in self.cases])
         if verdict is Verdict.ACCEPTED:
             return self._accepted()

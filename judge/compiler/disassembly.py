@@ -29,7 +29,7 @@ TOOL = "nvdisasm"
 INSTALL = "pip install nvidia-cuda-nvdisasm, or a CUDA toolkit with its bin folder on PATH"
 
 WALL_LIMIT_S = 60.0
-MAX_TEXT_BYTES = 32 << 20
+MAX_TEXT_BYTES = 8 << 20
 LIMITS = ProcessLimits(address_bytes=4 << 30, data_bytes=1 << 30, cpu_s=int(WALL_LIMIT_S), file_bytes=0, open_files=64)
 _BOX = Path(__file__).parent / "disassembly_box.py"
 _FORMAT = "sass 1"

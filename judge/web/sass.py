@@ -7,7 +7,9 @@ Looking costs a look: compiling and disassembling are asked for with a form, don
 compiler's cache.
 """
 
-from dataclasses import dataclass
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, replace
 
 from judge.api.settings import ApiSettings, is_loopback
 from judge.compiler import Compilation, Target, compile_unit
@@ -16,9 +18,27 @@ from judge.compiler.disassembly import TOOL, disassemble, kept_disassembly, sass
 from judge.errors import JudgeError
 from judge.pipeline import RESOURCES_ARCH
 from judge.records import KernelResources, Report
+from judge.sandbox.limits import ProcessLimits
 from judge.submission.unit import TranslationUnit
 from judge.tools import find_tool
 from judge.web.listing import KernelCode, lay_out
+
+MOST_LISTED = 16
+"""Listings kept in memory: making one takes a pass over all the text of a cubin."""
+
+_listed: OrderedDict[tuple[str, str], KernelCode] = OrderedDict()
+
+
+class HurriedTarget(Target):
+    """What whoever looks may ask of the compiler: much less than a judge gives it."""
+
+    @property
+    def wall_limit_s(self) -> float:
+        return 20.0
+
+    @property
+    def limits(self) -> ProcessLimits:
+        return replace(super().limits, cpu_s=40)
 
 
 @dataclass(frozen=True)
@@ -54,21 +74,30 @@ def kept_sass(unit: TranslationUnit, target: Target, wanted: str) -> Sass:
         return Sass(target.arch, False, tool)
     if not found.ok or not found.lowered:
         return Sass(target.arch, False, tool, failure=_why_not(found, target))
-    text = kept_disassembly(found.image)
-    if text is None:
-        return Sass(target.arch, True, tool, found.kernels)
     names = list(found.lowered)
     name = wanted if wanted in names else names[0]
-    code = lay_out(name, names, unit.submission.source, sass_by_line(text, found.lowered[name]))
-    return Sass(target.arch, True, tool, found.kernels, code)
+    return Sass(target.arch, True, tool, found.kernels, _listing(unit, found, names, name))
+
+
+def _listing(unit: TranslationUnit, found: Compilation, names: list[str], name: str) -> KernelCode | None:
+    """None where nobody asked for it yet."""
+    key = hashlib.sha256(found.image).hexdigest(), f"{unit.submission.sha256} {name}"
+    if key not in _listed:
+        text = kept_disassembly(found.image)
+        if text is None:
+            return None
+        _listed[key] = lay_out(name, names, unit.submission.source, sass_by_line(text, found.lowered[name]))
+        while len(_listed) > MOST_LISTED:
+            _listed.popitem(last=False)
+    return _listed[key]
 
 
 def make_sass(unit: TranslationUnit, target: Target, *, trusted: bool) -> None:
     """Put into the cache what kept_sass() shows. Raises JudgeError with what is in the way."""
-    found = compile_unit(unit, target)
+    found = compile_unit(unit, HurriedTarget(target.kind, target.arch, target.mode))
     if not found.ok:
         raise JudgeError(_why_not(found, target))
-    if find_tool(TOOL) is not None:
+    if find_tool(TOOL) is not None and kept_disassembly(found.image) is None:
         disassemble(found.image, trusted=trusted)
 
 

@@ -1,7 +1,6 @@
 """The order of things when a GPU is there, on a stand-in: fast module, optimized module, bench, conjunction."""
 
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from judge.errors import MachineError
 from judge.events import NullSink
 from judge.pipeline import judge_submission
 from judge.problem import Tiers, Timed
+from judge.records import CompileMessage
 from judge.reports.style import Style
 from judge.reports.text import render_text
 from judge.sandbox.view import plain_view
@@ -28,15 +28,11 @@ STAND_IN = Path(__file__).parent / "cuda_stand_in.py"
 class Notes(NullSink):
     def __init__(self):
         self.compiled_for = []
-        self.started_cases = []
         self.finished_cases = []
         self.notes = []
 
     def compiling(self, backend):
         self.compiled_for.append(backend)
-
-    def case_started(self, backend, name, position, total):
-        self.started_cases.append(name)
 
     def case_finished(self, report, position, total):
         self.finished_cases.append((report.backend, report.name, position, total))
@@ -46,14 +42,9 @@ class Notes(NullSink):
 
 
 class Targets(list):
-    """What was compiled for, in order. An optimized module is there `optimizing_s` after it was asked for."""
+    """What was compiled for, in order. broken: modes in which nothing compiles."""
 
-    optimizing_s = 0.0
-
-    def __init__(self):
-        super().__init__()
-        self.optimized = threading.Event()
-        """Set: it is there at once."""
+    broken = ()
 
 
 @pytest.fixture
@@ -69,15 +60,16 @@ def targets(tmp_path, monkeypatch):
 
     def compile_unit(unit, target):
         asked.append((target.kind, target.arch, target.mode))
-        if target.mode == "optimized":
-            asked.optimized.wait(asked.optimizing_s)
-        return real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
+        made = real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
+        if target.mode not in asked.broken:
+            return made
+        message = CompileMessage(message="ptxas does not get through with it")
+        return replace(made, ok=False, image=b"", lowered={}, messages=(message,), kernels=(), timed_out=True)
 
     monkeypatch.setattr(supervisor, "_command", command)
     monkeypatch.setattr(supervisor, "_view", lambda kind, ordinal: plain_view([STAND_IN.parents[1]]))
     monkeypatch.setattr(pipeline, "compile_unit", compile_unit)
-    yield asked
-    asked.optimized.set()
+    return asked
 
 
 def judge(source, sink=None, **options):
@@ -101,15 +93,14 @@ def bench(source, problem=TIMED):
     return report, report.cases[0]
 
 
-PTX, FAST, OPTIMIZED = ("ptx", "compute_90", "debug"), ("cubin", "sm_90", "fast"), ("cubin", "sm_90", "optimized")
+ALL = [("ptx", "compute_90", "debug"), ("cubin", "sm_90", "fast"), ("cubin", "sm_90", "optimized")]
 
 
 def test_a_right_kernel_is_judged_by_both_and_timed_last(targets):
     notes = Notes()
     report = judge(RIGHT, notes)
     assert report.verdict is Verdict.ACCEPTED, report.message
-    assert targets[0] == PTX
-    assert OPTIMIZED in targets
+    assert targets == ALL
     assert [backend.kind for backend in report.backends] == ["cpu", "cuda"]
     names = [(case.backend, case.name) for case in report.cases]
     correctness = ["one", "some", "many"]
@@ -127,49 +118,37 @@ def test_a_right_kernel_is_judged_by_both_and_timed_last(targets):
 
 def test_a_wrong_kernel_never_waits_for_the_optimizer(targets):
     notes = Notes()
-    targets.optimizing_s = 3600.0
     report = judge(changed("factor * x", "(n == 33 ? 3.f : factor) * x"), notes, backend="cuda")
     assert report.verdict is Verdict.WRONG_ANSWER
-    assert sorted(targets) == [FAST, OPTIMIZED]
+    assert targets == [("cubin", "sm_90", "fast")]
     assert [case.verdict.value for case in report.cases] == ["accepted", "wrong_answer", "accepted"]
     assert [entry[1] for entry in notes.finished_cases] == ["some"]
     assert report.replay.endswith("--backend cuda")
 
 
-def test_a_kernel_found_wrong_runs_all_its_cases_though_the_optimized_module_comes_meanwhile(targets):
-    class Notice(Notes):
-        def case_finished(self, report, position, total):
-            super().case_finished(report, position, total)
-            targets.optimized.set()
-
-    targets.optimizing_s = 3600.0
-    notes = Notice()
-    report = judge(changed("factor * x", "(n == 1 ? 3.f : factor) * x"), notes, backend="cuda")
-    assert report.verdict is Verdict.WRONG_ANSWER
-    assert [case.name for case in report.cases] == ["one", "some", "many"]
-    assert notes.started_cases == ["one", "some", "many"]
+@pytest.mark.parametrize("source", [RIGHT, changed("factor * x", "3.f * x")], ids=["right", "wrong"])
+@pytest.mark.parametrize(("backend", "broken"), [("cuda", "fast"), ("cuda", "optimized"), ("auto", "optimized")])
+def test_what_does_not_compile_in_one_of_the_modes_is_never_accepted(targets, source, backend, broken):
+    targets.broken = (broken,)
+    for _ in range(2):
+        report = judge(source, backend=backend)
+        right = source == RIGHT or broken == "fast"
+        assert report.verdict is (Verdict.COMPILE_ERROR if right else Verdict.WRONG_ANSWER), report.message
+        assert not right or "ptxas does not get through" in report.message
 
 
-def test_while_the_optimizer_works_the_cases_run_from_a_fast_module(targets):
-    targets.optimizing_s = 2.0
-    notes = Notes()
-    report = judge(RIGHT, notes, backend="cuda")
-    assert report.verdict is Verdict.ACCEPTED
-    assert sorted(targets) == [FAST, OPTIMIZED]
-    assert notes.started_cases == ["one", "some", "many", "one", "some", "many", "large"]
-    assert [case.name for case in report.cases] == ["one", "some", "many", "large"]
+def test_the_modules_are_the_same_when_all_is_at_hand(targets):
+    for _ in range(2):
+        targets.clear()
+        assert judge(RIGHT).verdict is Verdict.ACCEPTED
+        assert targets == ALL
 
 
-def test_an_optimized_module_that_is_at_hand_makes_the_fast_one_needless(targets, monkeypatch):
-    # However busy the machine is: the module is there without a compiler.
-    monkeypatch.setattr(pipeline, "KEPT_MODULE_S", 60.0)
-    notes = Notes()
-    judge(RIGHT, backend="cuda")
-    targets.clear()
-    report = judge(RIGHT, notes, backend="cuda")
-    assert report.verdict is Verdict.ACCEPTED
-    assert targets == [OPTIMIZED]
-    assert notes.started_cases == ["one", "some", "many", "large"]
+def test_no_case_is_never_right(targets, monkeypatch):
+    monkeypatch.setattr("judge.casework.Casework.run", lambda *arguments, **options: [])
+    report = judge(RIGHT)
+    assert report.verdict is Verdict.JUDGE_ERROR
+    assert report.message == "No case was run on the CPU backend."
 
 
 def test_the_verdict_is_the_conjunction(targets):
@@ -184,13 +163,13 @@ def test_the_verdict_is_the_conjunction(targets):
 def test_a_compile_error_asks_no_gpu(targets):
     report = judge(changed("factor * x", "factor * y"))
     assert report.verdict is Verdict.COMPILE_ERROR
-    assert targets == [PTX]
+    assert targets == ALL[:1]
 
 
 def test_bench_cases_alone_need_only_the_optimized_module(targets):
     report = judge(RIGHT, group="bench")
     assert report.verdict is Verdict.ACCEPTED, report.message
-    assert targets == [OPTIMIZED]
+    assert targets == ALL[2:]
     assert [case.name for case in report.cases] == ["large"]
 
 

@@ -77,6 +77,6 @@ def test_what_one_case_agrees_with_by_chance_is_not_told():
     assert not any(map(is_explained, reports))
 
 
-def test_what_a_quarter_of_the_wrong_cases_agree_with_is_told():
+def test_what_two_of_the_wrong_cases_agree_with_is_told():
     reports = finished(lambda case, x: x if case.parameters["R"] < 3 else 3 * x)
     assert [is_explained(report) for report in reports] == [True, True, False, False, False]

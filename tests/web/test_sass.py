@@ -7,10 +7,13 @@ import pytest
 
 from judge.api.errors import Refusal
 from judge.api.settings import ApiSettings
-from judge.compiler import disassembly
+from judge.catalogue import load_problem
+from judge.compiler import Target, disassembly
 from judge.errors import JudgeError
 from judge.records import BackendReport, ProblemReference
 from judge.sandbox.bubblewrap import Absence
+from judge.submission.read import read_submission
+from judge.submission.unit import build_unit
 from judge.web import code, sass
 from judge.web.desk import Desk
 from judge.web.listing import judged_unit
@@ -37,6 +40,7 @@ for name in names:
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    sass._listed.clear()
 
 
 @pytest.fixture
@@ -177,3 +181,21 @@ def test_a_form_with_an_odd_attempt_is_taken_as_the_last_one(site, cache, no_too
     monkeypatch.setattr(code, "make_sass", lambda *_, **__: None)
     for odd in ("x", "-1", "9" * 40, "²"):
         assert site.post(page, page, attempt=odd).headers["location"] == page
+
+
+def test_a_second_asking_and_a_second_look_cost_neither_a_disassembly_nor_a_pass_over_its_text(
+    cache, tool, monkeypatch, tmp_path
+):
+    problem = load_problem("splitk-merge")
+    constants = (problem.constants_of(problem.cases[0]),)
+    unit = build_unit(read_submission(SOURCE.encode(), "mine.cu", problem), problem, constants)
+    target = Target("cubin", "sm_90", "optimized")
+    passes = []
+    real = sass.sass_by_line
+    monkeypatch.setattr(sass, "sass_by_line", lambda *arguments: passes.append(1) or real(*arguments))
+    sass.make_sass(unit, target, trusted=True)
+    monkeypatch.setattr(sass, "disassemble", lambda *arguments, **options: pytest.fail("again"))
+    sass.make_sass(unit, target, trusted=True)
+    first, second = (kept_sass(unit, target, "") for _ in range(2))
+    assert first.code == second.code is not None
+    assert passes == [1]
