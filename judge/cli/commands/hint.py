@@ -18,6 +18,7 @@ def hint(
     from judge.cli.program import program_name
     from judge.cli.state import load_state, save_state
     from judge.errors import UsageError
+    from judge.reports.mathtext import plain_statement
     from judge.verification.package import hint_files
 
     files = hint_files(problem_folder(problem_id))
@@ -33,7 +34,8 @@ def hint(
             f"first again; `{program_name()} solution {problem_id}{option}` shows a solution."
         )
         raise typer.Exit(Exit.NOTHING_TO_DO)
-    say(f"Hint {wanted} of {len(files)}\n\n{files[wanted - 1].read_text(encoding='utf-8').strip()}")
+    text = files[wanted - 1].read_text(encoding="utf-8")
+    say(f"Hint {wanted} of {len(files)}\n\n{plain_statement(text.strip())}")
     if wanted > shown:
         state.hints[problem_id] = wanted
         save_state(state)
