@@ -23,6 +23,7 @@ from judge.verification.telling import (
     naive_multiple_to_tell,
     reads_to_tell,
     told_case,
+    wrong_to_tell,
 )
 
 MAX_DIAGNOSES = 3
@@ -282,7 +283,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("verdict", lambda c: c.verdict.label.lower(), paint=lambda c: (verdict_color(c.verdict),)),
         Column("on", lambda c: c.backend if len(backends) > 1 else None),
         Column("took", lambda c: f"{c.seconds:.2f} s" if c.verdict is not Verdict.NOT_RUN else None, right=True),
-        Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
+        Column("wrong", lambda c: wrong_to_tell(c) or None, right=True),
         Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
         Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
         Column("x plain f32", lambda c: _times(naive_multiple_to_tell(c)), right=True, optional=True),

@@ -100,6 +100,15 @@ def reads_to_tell(case: CaseReport) -> float | None:
     return case.read_amplification if case.verdict in _RIGHT_VALUES else None
 
 
+def wrong_to_tell(case: CaseReport) -> str:
+    """How many elements are wrong, or that only their mean error is; empty where nothing is."""
+    if case.error is None:
+        return ""
+    if case.error.mismatches:
+        return f"{case.error.mismatches:,}".replace(",", " ")
+    return "mean error" if case.verdict is Verdict.WRONG_ANSWER else ""
+
+
 def naive_multiple_to_tell(case: CaseReport) -> float | None:
     """The error over that of plain float32 where the values are right; of wrong ones it is millions."""
     return case.error.naive_multiple if case.error is not None and case.verdict in _RIGHT_VALUES else None

@@ -14,6 +14,7 @@ from judge.verification.telling import (
     other_lines,
     reads_to_tell,
     told_case,
+    wrong_to_tell,
 )
 
 AROUND = 5
@@ -196,7 +197,7 @@ def _columns(cases: Sequence[CaseReport]) -> frozenset[str]:
     """Names of the optional columns that at least one case has a figure for."""
     has = {
         "backend": len({case.backend for case in cases}) > 1,
-        "wrong": any(case.error is not None and case.error.mismatches for case in cases),
+        "wrong": any(wrong_to_tell(case) for case in cases),
         "error": any(case.error is not None and case.error.max_abs is not None for case in cases),
         "reads": any(reads_to_tell(case) is not None for case in cases),
         "timing": any(case.timing is not None for case in cases),
