@@ -185,7 +185,7 @@ def _load(session: Session, one: _Ready) -> None:
     try:
         session.load(one.image)
     except DeviceFault as fault:
-        raise NotComparableError(f"{one.name} cannot be loaded: {fault}.") from fault
+        raise NotComparableError(f"{one.name} cannot be loaded: {str(fault).rstrip('.')}.") from fault
 
 
 def _verify(problem: Problem, case: Case, one: _Ready, inputs: Arrays, session: Session, sink: EventSink) -> None:

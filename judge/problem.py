@@ -50,7 +50,8 @@ class Buffer:
 
     dtype: f32, f64, f16, bf16, i32, u32, i64 or u8. NumPy has no bfloat16: arrays of bf16 are uint16, made and read
     by judge.bfloat16. shape: one entry a dimension, an int or the name of a parameter, or a product such as "T*B".
-    Raises ValueError for another dtype.
+    axes: what one index of each dimension is called ("sequence" where the shape says num_seqs); empty: as in the shape.
+    Raises ValueError for another dtype, and for axes that are not as many as the dimensions.
     """
 
     name: str
@@ -58,10 +59,18 @@ class Buffer:
     shape: tuple[str | int, ...]
     role: Role
     doc: str = ""
+    axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.axes and len(self.axes) != len(self.shape):
+            raise ValueError(f"buffer {self.name}: {len(self.shape)} dimensions, but {len(self.axes)} names of axes")
         if self.dtype not in _DTYPES:
             raise ValueError(f"buffer {self.name}: there is no type {self.dtype!r}; use one of {', '.join(_DTYPES)}")
+
+    @property
+    def axis_names(self) -> tuple[str | int, ...]:
+        """What a place in the buffer is told with: a name for each dimension, an int where it has none."""
+        return self.axes or self.shape
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:

@@ -109,7 +109,7 @@ def count_case(
         raise NotCountedError("Nothing can be counted on this machine: its CPU backend only interprets.")
     if result.verdict is not None or result.counters is None:
         raise NotCountedError(
-            f"Case {case.name} did not run to its end, so nothing was counted: {result.message}. "
+            f"Case {case.name} did not run to its end, so nothing was counted: {result.message.rstrip('.')}. "
             "`judge test` says more about it."
         )
     return result, result.counters
@@ -147,9 +147,10 @@ def load_optimized(session: Session, unit: TranslationUnit, sink: EventSink) -> 
         try:
             session.load(ModuleImage(compilation.image, unit.source, compilation.lowered))
         except DeviceFault as fault:
+            reason = str(fault).rstrip(".")
             if mode == "debug":
-                raise NotCountedError(f"The CPU backend cannot run this kernel: {fault}.") from fault
-            sink.note(f"Counted in unoptimized code: {fault}.")
+                raise NotCountedError(f"The CPU backend cannot run this kernel: {reason}.") from fault
+            sink.note(f"Counted in unoptimized code: {reason}.")
             continue
         return compilation.lowered
     raise AssertionError("unreachable")

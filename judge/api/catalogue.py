@@ -23,8 +23,8 @@ from judge.api.models import (
 )
 from judge.api.service import Service, service_of
 from judge.catalogue import unknown_problem_message
-from judge.problem import Problem
-from judge.store.boards import best_verdict, leaderboard
+from judge.problem import Group, Problem
+from judge.store.boards import best_verdict, leaderboard, timed_on
 from judge.store.devices import devices as all_devices
 from judge.store.submissions import waiting_by_queue
 
@@ -136,13 +136,18 @@ def status(request: Request, caller: Reader) -> StatusAnswer:
         )
 
 
+def bench_cases(problem: Problem) -> list[str]:
+    """Names of the cases that are timed, each with a leaderboard."""
+    return [case.name for case in problem.cases if case.group is Group.BENCH]
+
+
 @router.get("/leaderboards/{problem_id}", tags=["leaderboards"], responses=errors_of(404, 422))
 def board(
     request: Request,
     caller: Reader,
     problem_id: ProblemId,
-    device: Annotated[str, Query(min_length=1, max_length=128, description="Name of a device.")],
-    case: Annotated[str, Query(min_length=1, max_length=128, description="Name of a bench case.")],
+    device: Annotated[str, Query(max_length=128, description="Name of a device; where one is known it is that.")] = "",
+    case: Annotated[str, Query(max_length=128, description="Name of a bench case; left out: the first.")] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> tuple[LeaderboardRow, ...]:
     """The best accepted time of each user in a bench case, in the current version of the problem.
@@ -152,7 +157,11 @@ def board(
     service = service_of(request)
     found = find_problem(service, problem_id)
     with service.database.read() as session:
-        rows = leaderboard(session, found.id, found.version, device, case, limit)
+        known = timed_on(session, found.id)
+        if not device and len(known) > 1:
+            raise Refusal("invalid", f"It was timed on {', '.join(known)}. Say which: ?device=NAME.")
+        chosen = (device or next(iter(known), ""), case or next(iter(bench_cases(found)), ""))
+        rows = leaderboard(session, found.id, found.version, *chosen, limit)
     return tuple(LeaderboardRow(**{**row.as_dict(), "measured_at": known_moment(row.measured_at)}) for row in rows)
 
 

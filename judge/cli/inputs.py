@@ -12,6 +12,9 @@ from judge.errors import UsageError
 from judge.reports.style import one_line
 from judge.spelling import nearest
 
+NAME_LIKENESS = 0.7
+"""Of names of files: any two words of six letters that share an ending are alike at less."""
+
 READ_LIMIT_BYTES = 64 << 20
 """Larger files are not even read; the submission's own, much smaller limit is checked by its reader."""
 
@@ -137,9 +140,11 @@ def _missing(name: str, path: Path) -> str:
         around = [p.name for p in path.parent.glob("*.cu")]
     except OSError:
         around = []
-    close = nearest(path.name, around)
+    # All end in .cu: what is alike there says nothing.
+    close = nearest(path.stem, [Path(one).stem for one in around], NAME_LIKENESS)
     shown = shown_name(name)
     shown = shown if len(shown) <= 200 else shown[:197] + "..."
     if path.is_symlink():
         return f"{shown} is a dangling link: {shown_name(os.readlink(path))}, where it leads, is not there."
-    return f"There is no file {shown}." + (f" Did you mean {shown_name(str(path.parent / close))}?" if close else "")
+    advice = f" Did you mean {shown_name(str(path.parent / f'{close}.cu'))}?" if close else ""
+    return f"There is no file {shown}.{advice}"

@@ -21,6 +21,8 @@ _ARITHMETIC: dict[Arithmetic, str] = {
 }
 _TEXT_HEIGHT = 16
 _SVG_WIDTH, _SVG_HEIGHT, _MARGIN = 760, 460, 64
+_READ_LABEL = 110
+"""Pixels that the words on the rate of reading take."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,11 @@ def draw_svg(picture: Picture) -> str:
     ridge, low, high = picture.ridge, 10**left, 10**right
     parts.append(_line(x(low), y(picture.roof(low)), x(ridge), y(picture.peak), "#06c", 2.5))
     parts.append(_line(x(ridge), y(picture.peak), x(high), y(picture.peak), "#06c", 2.5))
-    parts.append(_label(x(low) + 8, y(picture.roof(low)) - 24, f"{picture.rates.read_gbs:.0f} GB/s read", "start"))
+    # Left of the line that rises to the right, and so far along it that the words do not reach out of the picture.
+    words_x = min(max((x(low) + x(ridge)) / 2, x(low) + _READ_LABEL), x(ridge))
+    along = low * (ridge / low) ** ((words_x - x(low)) / (x(ridge) - x(low)))
+    read = f"{picture.rates.read_gbs:.0f} GB/s read"
+    parts.append(_label(words_x - 6, y(picture.roof(along)) - 6, read, "end"))
     rate = f"{picture.peak:.1f} TFLOP/s of {_ARITHMETIC[picture.arithmetic]}"
     parts.append(_label(_SVG_WIDTH - _MARGIN, y(picture.peak) - 8, rate, "end"))
     labels = _label_places([(x(point.intensity), y(point.tflops)) for point in picture.points])

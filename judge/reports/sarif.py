@@ -6,6 +6,8 @@ from typing import Any
 from judge.records import Report
 from judge.reports.style import inert
 from judge.verdict import Verdict
+from judge.verification.numbers import count_of
+from judge.verification.telling import findings_of, told_case
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
@@ -17,16 +19,14 @@ def render_sarif(report: Report) -> str:
         _result(report, "compile_error", _LEVELS[m.severity], m.message, m.line, m.column)
         for m in report.compile.errors
     ]
-    told: set[tuple[str, int | None]] = set()
-    for case in report.cases:
-        for diagnosis in case.diagnoses:
-            # The same line fails in many cases; an annotation at it once is enough.
-            if (diagnosis.kind.value, diagnosis.line) in told:
-                continue
-            told.add((diagnosis.kind.value, diagnosis.line))
-            level = "warning" if diagnosis.warning else "error"
-            message = f"case {case.name}: {diagnosis.message}"
-            results.append(_result(report, diagnosis.kind.value, level, message, diagnosis.line, None))
+    told = None if report.verdict is Verdict.ACCEPTED else told_case(report.cases, report.verdict)
+    # The same fault shows in many cases; an annotation of it once is enough, in the words that the report explains.
+    for finding in findings_of(report.cases, told):
+        diagnosis, more = finding.diagnosis, len(finding.cases) - 1
+        level = "warning" if diagnosis.warning else "error"
+        also = f" (and {count_of(more, 'more case')})" if more else ""
+        message = f"case {finding.cases[0]}{also}: {diagnosis.message}"
+        results.append(_result(report, diagnosis.kind.value, level, message, diagnosis.line, None))
     if not results and report.verdict is not Verdict.ACCEPTED:
         results.append(_result(report, report.verdict.value, "error", report.message, None, None))
     rules = [{"id": rule} for rule in sorted({result["ruleId"] for result in results})]

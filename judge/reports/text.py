@@ -12,15 +12,18 @@ from judge.reports.tables import Column, render_table
 from judge.reports.timing import timing_section
 from judge.schedules import describe_schedule
 from judge.verdict import Verdict
-from judge.verification.numbers import show_number, show_parameters
+from judge.verification.numbers import count_of, show_number, show_parameters
 from judge.verification.telling import (
     diagnoses_to_tell,
+    fault_of,
+    findings_of,
     hint_for,
     is_explained,
     keys_to_blame,
     naive_multiple_to_tell,
     reads_to_tell,
     told_case,
+    wrong_to_tell,
 )
 
 MAX_DIAGNOSES = 3
@@ -50,6 +53,7 @@ def render_text(
         _headline(report, style),
         _compile_section(report, style, source, as_typed, 1 if brief else MAX_COMPILE_MESSAGES),
         _case_section(report, told, style, source),
+        _warnings_section(report, told, style),
         _hint_section(report, told, style, as_typed),
         _cases_section(report, style, verbose=verbose),
         timing_section(report.cases, style),
@@ -122,7 +126,7 @@ def render_compile_messages(
     source_lines = [] if source is None else source.split("\n")
     shown = [_compile_message(m, name, source_lines, style) for m in messages[:most]]
     if len(messages) > most:
-        shown.append(f"  and {_count(len(messages) - most, 'more message')}")
+        shown.append(f"  and {count_of(len(messages) - most, 'more message')}")
     return "\n".join(shown) + "\n"
 
 
@@ -147,15 +151,14 @@ def _source_excerpt(line: int, text: str, column: int | None, style: Style) -> l
 
 def _case_section(report: Report, told: CaseReport | None, style: Style, source: str | None) -> str:
     if told is None:
-        warnings = [d for case in report.cases for d in case.diagnoses if d.warning]
-        return "\n".join(_diagnosis(d, style) for d in warnings[:MAX_DIAGNOSES])
+        return ""
     rows = [("Case", f"{told.name}  ({_parameters(told)})")]
     if told.schedule:
         rows.append(("Order", f"blocks and warps {describe_schedule(told.schedule)}"))
     error = told.error
     keys = keys_to_blame(report.cases, told)
     if error is not None and error.mismatches:
-        rows.append(("Wrong", f"{error.mismatches} of {_count(error.total, 'element')} ({_share(error)})"))
+        rows.append(("Wrong", f"{error.mismatches} of {count_of(error.total, 'element')} ({_share(error)})"))
         if error.pattern:
             rows.append(("Where", error.pattern))
         if error.first is not None:
@@ -178,14 +181,28 @@ def _case_section(report: Report, told: CaseReport | None, style: Style, source:
     ordered = diagnoses_to_tell(told)
     text += ["", *(_diagnosis(d, style) for d in ordered[:MAX_DIAGNOSES])] if ordered else [""]
     if len(ordered) > MAX_DIAGNOSES:
-        text.append(f"  and {_count(len(ordered) - MAX_DIAGNOSES, 'more diagnosis', 'more diagnoses')}\n")
+        text.append(f"  and {count_of(len(ordered) - MAX_DIAGNOSES, 'more diagnosis', 'more diagnoses')}\n")
     if keys and is_explained(told):
         text.append(style.wrap(f"Keys  {inert(keys)}", hang=6) + "\n")
     return "\n".join(text)
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _warnings_section(report: Report, told: CaseReport | None, style: Style) -> str:
+    """Warnings that accepted cases have, each once with the number of those cases; none that the told case has too."""
+    known = {fault_of(diagnosis) for diagnosis in told.diagnoses} if told is not None else set()
+    found = [
+        finding
+        for finding in findings_of([case for case in report.cases if case.verdict is Verdict.ACCEPTED])
+        if finding.diagnosis.warning and fault_of(finding.diagnosis) not in known
+    ]
+    parts = []
+    for finding in found[:MAX_DIAGNOSES]:
+        some = ", ".join(map(inert, finding.cases[:3])) + (", ..." if len(finding.cases) > 3 else "")
+        where = f"in {count_of(len(finding.cases), 'accepted case')}: {some}"
+        parts.append(_diagnosis(finding.diagnosis, style) + style.wrap(where, indent=4) + "\n")
+    if len(found) > MAX_DIAGNOSES:
+        parts.append(f"  and {count_of(len(found) - MAX_DIAGNOSES, 'more warning')}\n")
+    return "\n".join(parts)
 
 
 def _share(error: ErrorSummary) -> str:
@@ -266,7 +283,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
         Column("verdict", lambda c: c.verdict.label.lower(), paint=lambda c: (verdict_color(c.verdict),)),
         Column("on", lambda c: c.backend if len(backends) > 1 else None),
         Column("took", lambda c: f"{c.seconds:.2f} s" if c.verdict is not Verdict.NOT_RUN else None, right=True),
-        Column("wrong", lambda c: str(c.error.mismatches) if c.error and c.error.mismatches else None, right=True),
+        Column("wrong", lambda c: wrong_to_tell(c) or None, right=True),
         Column("max error", lambda c: _short(c.error.max_abs if c.error else None), right=True, optional=True),
         Column("norm error", lambda c: _short(c.error.norm_rel if c.error else None), right=True, optional=True),
         Column("x plain f32", lambda c: _times(naive_multiple_to_tell(c)), right=True, optional=True),
@@ -282,7 +299,7 @@ def _cases_section(report: Report, style: Style, *, verbose: bool) -> str:
     ]
     passed, not_run = (sum(c.verdict is v for c in report.cases) for v in (Verdict.ACCEPTED, Verdict.NOT_RUN))
     failed = len(report.cases) - passed - not_run
-    parts = [f"{passed} of {_count(len(report.cases), 'case')} accepted"]
+    parts = [f"{passed} of {count_of(len(report.cases), 'case')} accepted"]
     if len(shown) < failed:
         parts[0] += f", {len(shown)} of {failed} that failed shown"
     if not_run:
@@ -335,7 +352,7 @@ def _printed_section(report: Report, told: CaseReport | None, style: Style, *, v
     blocks = [_printed(case, style) for case in shown]
     if len(shown) < len(printing):
         blocks.append(
-            f"  {_count(len(printing) - len(shown), 'more case')} printed; --verbose or --case NAME shows it\n"
+            f"  {count_of(len(printing) - len(shown), 'more case')} printed; --verbose or --case NAME shows it\n"
         )
     return "\n".join(blocks)
 
@@ -344,7 +361,7 @@ def _printed(case: CaseReport, style: Style) -> str:
     lines = inert(case.printed).splitlines()
     text = lines[:MAX_PRINTED_LINES]
     if len(lines) > MAX_PRINTED_LINES:
-        text.append(f"and {_count(len(lines) - MAX_PRINTED_LINES, 'more line')}")
+        text.append(f"and {count_of(len(lines) - MAX_PRINTED_LINES, 'more line')}")
     head = style.paint(f"  Printed in {inert(case.name)}, {case.backend}:", "dim")
     return f"{head}\n{_indent(chr(10).join(text))}\n"
 

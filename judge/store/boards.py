@@ -33,6 +33,12 @@ class BoardRow:
         return asdict(self)
 
 
+def timed_on(session: Session, problem_id: str) -> list[str]:
+    """Names of the devices on which the problem was timed, sorted."""
+    query = select(Measurement.device).where(Measurement.problem_id == problem_id).distinct()
+    return sorted(session.scalars(query))
+
+
 def leaderboard(
     session: Session, problem_id: str, version: str, device: str, case: str, limit: int
 ) -> Sequence[BoardRow]:

@@ -20,7 +20,7 @@ from judge.records import Diagnosis, DiagnosisKind, ErrorSummary, Mismatch
 from judge.verdict import Verdict
 from judge.verification.failuremap import map_failures
 from judge.verification.mutants import explain_by_mutant
-from judge.verification.numbers import show_number
+from judge.verification.numbers import count_of, show_number
 from judge.verification.patterns import describe_pattern
 from judge.verification.tolerances import as_float64, budget, is_right, tolerance_of
 
@@ -102,7 +102,7 @@ def judge_case(
         return CaseJudgement(Verdict.WRONG_ANSWER, _wrong_sentence(error), error, diagnoses)
     drifting = [text for c in compared for text in c.slices_over]
     if drifting:
-        more = f" ({len(drifting) - 1} more slices likewise)" if len(drifting) > 1 else ""
+        more = f" ({count_of(len(drifting) - 1, 'more slice')} likewise)" if len(drifting) > 1 else ""
         message = f"Every element is inside its tolerance, but the error is systematic: {drifting[0]}{more}."
         return CaseJudgement(Verdict.WRONG_ANSWER, message, error)
     return CaseJudgement(Verdict.ACCEPTED, "", error)
@@ -205,10 +205,10 @@ def _summary(compared: list[OutputComparison], naive: Arrays) -> ErrorSummary:
         mismatches=int(sum(c.wrong.sum() for c in compared)),
         total=int(sum(c.wrong.size for c in compared)),
         first=None if first is None else _first_mismatch(first),
-        pattern=None if first is None else describe_pattern(first.wrong, first.buffer.shape),
+        pattern=None if first is None else describe_pattern(first.wrong, first.buffer.axis_names),
         map=None
         if first is None
-        else map_failures(first.buffer.name, first.buffer.shape, first.got, first.want, first.wrong),
+        else map_failures(first.buffer.name, first.buffer.axis_names, first.got, first.want, first.wrong),
     )
 
 
@@ -239,7 +239,7 @@ def _figure(value: float) -> float | str:
 
 
 def _wrong_sentence(error: ErrorSummary) -> str:
-    share = f"{error.mismatches} of {error.total} elements differ"
+    share = f"{error.mismatches} of {count_of(error.total, 'element')} differ"
     first = error.first
     if first is None:
         return f"{share}."
@@ -264,7 +264,7 @@ def _unwritten(compared: OutputComparison, mask: NDArray[np.bool_]) -> Diagnosis
         kind=DiagnosisKind.UNWRITTEN,
         message=f"{int(mask.sum())} of {mask.size} elements of {name} still hold the judge's fill: no thread wrote "
         f"them, or they were computed from memory that nobody wrote. "
-        f"Where: {describe_pattern(mask, compared.buffer.shape)}.",
+        f"Where: {describe_pattern(mask, compared.buffer.axis_names)}.",
         buffer=name,
         index=index,
         occurrences=int(mask.sum()),
@@ -280,7 +280,7 @@ def _nonfinite(compared: OutputComparison, mask: NDArray[np.bool_]) -> Diagnosis
     return Diagnosis(
         kind=DiagnosisKind.NONFINITE,
         message=f"{int(mask.sum())} of {mask.size} elements of {name} are {' or '.join(seen)} where a number belongs. "
-        f"Where: {describe_pattern(mask, compared.buffer.shape)}.",
+        f"Where: {describe_pattern(mask, compared.buffer.axis_names)}.",
         buffer=name,
         index=index,
         occurrences=int(mask.sum()),

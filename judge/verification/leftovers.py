@@ -3,6 +3,7 @@
 same file as in problems/_template         "starter.cu is still the template's"
 the placeholder paragraph of the statement
 title and summary of problem.py
+no figure.svg
 no line in problems/order.txt
 """
 
@@ -15,6 +16,7 @@ from judge.verification.package import TEMPLATE_WORD
 
 TEMPLATE_FOLDER = "_template"
 ORDER_FILE = "order.txt"
+FIGURE_FILE = "figure.svg"
 
 _SUMMARY = re.compile(r'^\s*summary="(.*)",$', re.MULTILINE)
 
@@ -25,6 +27,8 @@ def template_leftovers(problem: Problem) -> Iterator[str]:
     if template.is_dir():
         yield from _unchanged_files(problem, template)
         yield from _placeholders(problem, template)
+        if not (problem.folder / FIGURE_FILE).is_file():
+            yield f"{FIGURE_FILE} is missing: the page shows it above the statement"
     order = problem.folder.parent / ORDER_FILE
     if order.is_file() and problem.id not in order.read_text(encoding="utf-8").split():
         yield f"{problem.id} is not in problems/{ORDER_FILE}, which says when a learner meets it"

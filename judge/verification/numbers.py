@@ -13,6 +13,11 @@ def show_parameters(parameters: Mapping[str, int | float | bool]) -> str:
     return ", ".join(f"{name} {_scalar(value)}" for name, value in parameters.items())
 
 
+def count_of(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 case", "2 cases". many: the plural where it is not the noun with an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def _scalar(value: int | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -22,6 +22,7 @@ from judge.problem import Problem
 from judge.records import DiagnosisKind
 from judge.spelling import nearest
 from judge.verdict import Verdict
+from judge.verification.numbers import count_of
 from judge.verification.solutions import ladder_faults
 
 CHEAT = "cheat"
@@ -144,7 +145,7 @@ def _folder_faults(root: Path) -> Iterator[str]:
         yield f"submissions/{path.name} is no verdict; {advice}"
     accepted = list((root / "accepted").glob("*.cu"))
     if len(accepted) < 2:
-        yield f"submissions/accepted has {len(accepted)} kernels; a plain one and a better one are needed"
+        yield f"submissions/accepted has {count_of(len(accepted), 'kernel')}; a plain one and a better one are needed"
     if not list((root / "wrong_answer").glob("*.cu")):
         yield "submissions/wrong_answer is empty: no kernel shows that the cases can fail one"
 

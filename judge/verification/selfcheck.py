@@ -37,6 +37,7 @@ from judge.verification.coverage import missing_sizes
 from judge.verification.declared import declaration_faults
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
 from judge.verification.leftovers import template_leftovers
+from judge.verification.numbers import count_of
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
 from judge.verification.solutions import model_solutions
 from judge.verification.workshop import Workshop
@@ -186,30 +187,30 @@ _Outcome = tuple[bool, str, tuple[str, ...]]
 def _check_package(problem: Problem, settings: Settings) -> _Outcome:
     faults = tuple(package_faults(problem))
     if faults:
-        return False, f"{len(faults)} faults in the folder", faults
+        return False, f"{count_of(len(faults), 'fault')} in the folder", faults
     return True, "statement, starter, hints and submissions are there", ()
 
 
 def _check_template(problem: Problem, settings: Settings) -> _Outcome:
     left = tuple(template_leftovers(problem))
     if left:
-        return False, f"{len(left)} things are left to write", left
+        return False, f"{count_of(len(left), 'thing is', 'things are')} left to write", left
     return True, "nothing is left of the template", ()
 
 
 def _check_sizes(problem: Problem, settings: Settings) -> _Outcome:
     missing = tuple(missing_sizes(problem))
     if missing:
-        return False, f"{len(missing)} sizes are not covered", missing
-    return True, f"{len(problem.cases)} cases cover the sizes where kernels break", ()
+        return False, f"{count_of(len(missing), 'size is', 'sizes are')} not covered", missing
+    return True, f"{count_of(len(problem.cases), 'case covers', 'cases cover')} the sizes where kernels break", ()
 
 
 def _check_inputs(problem: Problem, settings: Settings) -> _Outcome:
     cases = [case for case in problem.cases if case.cpu]
     faults = tuple(fault for case in cases for fault in declaration_faults(problem, case, _inputs(problem, case)))
     if faults:
-        return False, f"{len(faults)} inputs are not as the buffers declare them", faults
-    return True, f"{len(problem.inputs)} inputs are generated as declared", ()
+        return False, f"{count_of(len(faults), 'input is', 'inputs are')} not as the buffers declare", faults
+    return True, f"{count_of(len(problem.inputs), 'input is', 'inputs are')} generated as declared", ()
 
 
 def _check_tolerance(problem: Problem, settings: Settings) -> _Outcome:
@@ -255,7 +256,7 @@ def _check_submission(problem: Problem, submission: PlantedSubmission, settings:
     if submission.expectation.gpu is not None and all(backend.kind == "cpu" for backend in report.backends):
         return _needs_gpu(problem, data, submission.path.name, submission.expectation.gpu, report)
     faults = tuple(expectation_faults(report, submission, settings.backend))
-    summary = f"{report.verdict.value}, {len(report.cases)} cases in {report.seconds:.1f} s"
+    summary = f"{report.verdict.value}, {count_of(len(report.cases), 'case')} in {report.seconds:.1f} s"
     return not faults, summary if not faults else f"{faults[0]} ({_told(report)})", faults[1:]
 
 

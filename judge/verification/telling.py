@@ -1,11 +1,15 @@
 """Which of many failing cases a report explains: the one a learner gets furthest with."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from judge.records import CaseReport, Diagnosis, DiagnosisKind
 from judge.verdict import Verdict
 
+_OTHER_LINE = re.compile(r"\bat line (\d+)\b")
+_NUMBER = re.compile(r"\d+")
 _RIGHT_VALUES = (Verdict.ACCEPTED, Verdict.REQUIREMENT_UNMET)
 
 
@@ -20,6 +24,45 @@ def told_case(cases: Iterable[CaseReport], verdict: Verdict) -> CaseReport | Non
 def diagnoses_to_tell(case: CaseReport) -> list[Diagnosis]:
     """Faults before warnings, and the mistake that explains the values before what only describes them."""
     return sorted(case.diagnoses, key=lambda d: (d.warning, d.kind is not DiagnosisKind.MUTANT_MATCH))
+
+
+Fault = tuple[str, bool, frozenset[int], str, str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault with the cases it was found in, told in the words of the first of them."""
+
+    diagnosis: Diagnosis
+    cases: tuple[str, ...]
+
+
+def findings_of(cases: Iterable[CaseReport], told: CaseReport | None = None) -> list[Finding]:
+    """Every fault of the cases once, those of the explained case first. A warning never stands for an error."""
+    found: dict[Fault, tuple[Diagnosis, list[str]]] = {}
+    for case in sorted(cases, key=lambda case: case is not told):
+        for diagnosis in diagnoses_to_tell(case):
+            found.setdefault(fault_of(diagnosis), (diagnosis, []))[1].append(case.name)
+    return [Finding(diagnosis, tuple(dict.fromkeys(names))) for diagnosis, names in found.values()]
+
+
+def fault_of(diagnosis: Diagnosis) -> Fault:
+    """What two diagnoses have in common that tell the same fault, whatever threads and counts they name.
+
+    A race is the same one from either of its lines. The words of a known mistake are its own; other messages
+    differ by the numbers of a case, so that the fix tells them apart.
+    """
+    lines = other_lines(diagnosis) | ({diagnosis.line} if diagnosis.line is not None else set())
+    if diagnosis.kind is DiagnosisKind.MUTANT_MATCH:
+        words = diagnosis.message.partition("]")[0]
+    else:
+        words = _NUMBER.sub("#", diagnosis.hint or diagnosis.message)
+    return diagnosis.kind.value, diagnosis.warning, frozenset(lines), diagnosis.buffer or "", words
+
+
+def other_lines(diagnosis: Diagnosis) -> set[int]:
+    """Lines that its words name beside its own."""
+    return {int(number) for number in _OTHER_LINE.findall(diagnosis.message)} - {diagnosis.line or 0}
 
 
 def hint_for(case: CaseReport | None, verdict: Verdict) -> str:
@@ -60,6 +103,15 @@ def keys_to_blame(cases: Sequence[CaseReport], told: CaseReport | None) -> str:
 def reads_to_tell(case: CaseReport) -> float | None:
     """The read amplification where it means something: of right values, or where it is what the case fails for."""
     return case.read_amplification if case.verdict in _RIGHT_VALUES else None
+
+
+def wrong_to_tell(case: CaseReport) -> str:
+    """How many elements are wrong, or that only their mean error is; empty where nothing is."""
+    if case.error is None:
+        return ""
+    if case.error.mismatches:
+        return f"{case.error.mismatches:,}".replace(",", " ")
+    return "mean error" if case.verdict is Verdict.WRONG_ANSWER else ""
 
 
 def naive_multiple_to_tell(case: CaseReport) -> float | None:

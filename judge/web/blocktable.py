@@ -13,6 +13,7 @@ from markupsafe import Markup
 from judge.examples import case_generator
 from judge.problem import Case, Group, Problem
 from judge.records import CaseReport
+from judge.verification.numbers import count_of
 from judge.web import svg
 
 WIDTH, HEIGHT, ACROSS, GAP, TOP = 44, 34, 16, 4, 8
@@ -135,8 +136,8 @@ def _picture(rows: Sequence[PageRow], sequence: int, context: int, page: int, to
         parts.append(svg.text(x + WIDTH / 2, y + HEIGHT + 10, str(row.logical), "small", "middle"))
     lines = -(-len(rows) // ACROSS)
     title = (
-        f"Block table of sequence {sequence}: {context} tokens in {-(-context // page)} pages of {page}. "
-        "In each box the physical page, under it the logical one. The table below says the same."
+        f"Block table of sequence {sequence}: {count_of(context, 'token')} in {count_of(-(-context // page), 'page')} "
+        f"of {page}. In each box the physical page, under it the logical one. The table below says the same."
     )
     width = 8 + min(len(rows), ACROSS) * (WIDTH + GAP)
     return svg.picture(width, TOP + lines * (HEIGHT + GAP + 10) + 6, title, parts)

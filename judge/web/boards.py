@@ -3,14 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from judge.api.catalogue import find_problem
+from judge.api.catalogue import bench_cases, find_problem
 from judge.api.service import service_of
-from judge.problem import Group, Problem
-from judge.store.boards import best_verdict, leaderboard
-from judge.store.models import Measurement
+from judge.store.boards import best_verdict, leaderboard, timed_on
 from judge.web.rendering import THEME_COOKIE, THEMES, go_to, render
 from judge.web.sessions import Fields, Viewer, inner_address, set_cookie
 
@@ -23,8 +19,8 @@ YEAR_S = 365 * 86400
 @router.get("/leaderboards")
 def boards(request: Request, caller: Viewer) -> Response:
     """All problems that are timed, with their bench cases."""
-    problems = [one for one in service_of(request).problems.values() if _bench(one)]
-    return render(request, "leaderboards.html", problems=[(one, _bench(one)) for one in problems])
+    problems = [one for one in service_of(request).problems.values() if bench_cases(one)]
+    return render(request, "leaderboards.html", problems=[(one, bench_cases(one)) for one in problems])
 
 
 @router.get("/leaderboards/{problem_id}")
@@ -38,9 +34,9 @@ def board(
     """The best public times of a problem in one bench case on one device."""
     service = service_of(request)
     found = find_problem(service, problem_id)
-    cases = _bench(found)
+    cases = bench_cases(found)
     with service.database.read() as session:
-        known = _devices(session, found)
+        known = timed_on(session, found.id)
         chosen = (device or next(iter(known), ""), case or next(iter(cases), ""))
         rows = leaderboard(session, found.id, found.version, *chosen, LIMIT)
         verdict = best_verdict(session, found.id, caller.name)
@@ -56,16 +52,6 @@ def board(
         badge=f"/api/v1/badge/{found.id}/{caller.name}.svg",
         verdict=verdict,
     )
-
-
-def _bench(problem: Problem) -> list[str]:
-    return [case.name for case in problem.cases if case.group is Group.BENCH]
-
-
-def _devices(session: Session, problem: Problem) -> list[str]:
-    """Devices on which the problem was timed."""
-    query = select(Measurement.device).where(Measurement.problem_id == problem.id).distinct()
-    return sorted(session.scalars(query))
 
 
 @router.get("/api")

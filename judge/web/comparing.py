@@ -61,7 +61,7 @@ def compare(
 ) -> Response:
     """The page for two submissions, named by their ids."""
     if not a or not b:
-        raise Refusal("invalid", "Choose two submissions in the history and press Compare.")
+        return render(request, "compare_which.html", status=422)
     service = service_of(request)
     left, right = _loaded(service, caller, a), _loaded(service, caller, b)
     return render(

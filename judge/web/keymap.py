@@ -11,6 +11,7 @@ from markupsafe import Markup
 from judge.records import FailureMap, KeyCell, KeyMap
 from judge.verification.failuremap import MAX_COLUMNS, step_of
 from judge.verification.keyblame import Fault, fault_of
+from judge.verification.numbers import count_of
 from judge.web import svg
 from judge.web.failuremap import CELL, LEFT, TOP, axis_words, indices
 
@@ -93,7 +94,7 @@ def _cell(found: FailureMap, keys: KeyMap, number: int, row: int, column: int, p
     explained = sum(cell.rows for cell in cells)
     looked_at = sum({(cell.row, cell.column): cell.looked_at for cell in cells}.values())
     words = f"{part(found, cells[0])}: {blamed(keys, cells[0])} {missing(cells[0])} in {cells[0].rows} of "
-    words += f"{cells[0].looked_at} rows looked at"
+    words += f"{count_of(cells[0].looked_at, 'row')} looked at"
     words += f", and {len(cells) - 1} more in the table" if len(cells) > 1 else ""
     shape = svg.tag(
         "rect",

@@ -19,8 +19,8 @@ from judge.api.errors import ERRORS, Refusal
 from judge.api.service import service_of
 from judge.reports.style import inert, one_line
 from judge.verdict import Verdict
-from judge.verification.numbers import show_number, show_parameters
-from judge.verification.telling import naive_multiple_to_tell, reads_to_tell
+from judge.verification.numbers import count_of, show_number, show_parameters
+from judge.verification.telling import naive_multiple_to_tell, reads_to_tell, wrong_to_tell
 from judge.web.assets import FOLDER, load_assets
 from judge.web.sessions import FORM_COOKIE, FORM_FIELD, form_key, set_cookie
 
@@ -52,10 +52,12 @@ def _environment() -> Environment:
         "moment": _moment,
         "naive_multiple": naive_multiple_to_tell,
         "reads": reads_to_tell,
+        "wrong": wrong_to_tell,
         "times": lambda value: "" if value is None else f"{value:.2f}x",
         "short": lambda value: "" if value is None else f"{value:.3g}",
         "words": lambda text: str(text).replace("_", " "),
-        "size": lambda count: f"{count:,}".replace(",", " "),
+        "size": _size,
+        "counted": _counted,
     }
     made.globals |= {"Verdict": Verdict, "version": judge.__version__, "icons": _ICONS}
     return made
@@ -74,6 +76,15 @@ _ICONS = {
     "not_run": "–",
 }
 """A sign beside the word of a verdict; any other verdict has a cross. No meaning hangs on color alone."""
+
+
+def _size(count: int) -> str:
+    return f"{count:,}".replace(",", " ")
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun, in the singular where it is one."""
+    return count_of(count, one, many).replace(str(count), _size(count), 1)
 
 
 def _moment(value: datetime | None) -> Markup | str:

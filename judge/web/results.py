@@ -1,6 +1,5 @@
 """A report as the page tells it: what stands at which source line, and which rows its tables have."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -8,12 +7,14 @@ from judge.records import CaseReport, Diagnosis, Report
 from judge.reports.style import inert
 from judge.verdict import Verdict
 from judge.verification.telling import (
-    diagnoses_to_tell,
+    findings_of,
     hint_for,
     is_explained,
     keys_to_blame,
+    other_lines,
     reads_to_tell,
     told_case,
+    wrong_to_tell,
 )
 
 AROUND = 5
@@ -22,7 +23,6 @@ AROUND = 5
 WHOLE_LINES = 48
 MOST_LINES = 3000
 MAX_NOTES = 60
-_OTHER_LINE = re.compile(r"\bat line (\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -119,16 +119,8 @@ def _notes(report: Report, told: CaseReport | None) -> list[Note]:
     refused = {(case.line, case.message): case for case in reversed(ordered) if case.line is not None}
     for place, (key, case) in enumerate(reversed(refused.items()), start=1):
         found.append(Note(f"note-l{place}", key[0], "launch line", key[1], cases=(case.name,)))
-    grouped: dict[tuple[str, frozenset[int], str], tuple[Diagnosis, list[str]]] = {}
-    for case in ordered:
-        for diagnosis in diagnoses_to_tell(case):
-            # Without a line the words differ by the numbers of each case; what mends it tells mistakes apart.
-            where = diagnosis.hint or "" if diagnosis.line is None else ""
-            # A race is the same one from either of its lines.
-            at = _others(diagnosis) | ({diagnosis.line} if diagnosis.line is not None else set())
-            entry = grouped.setdefault((diagnosis.kind, frozenset(at), where), (diagnosis, []))
-            entry[1].append(case.name)
-    for place, (diagnosis, names) in enumerate(grouped.values(), start=1):
+    for place, finding in enumerate(findings_of(report.cases, told), start=1):
+        diagnosis = finding.diagnosis
         found.append(
             Note(
                 f"note-d{place}",
@@ -138,17 +130,12 @@ def _notes(report: Report, told: CaseReport | None) -> list[Note]:
                 diagnosis.warning,
                 diagnosis.hint,
                 _who(diagnosis),
-                tuple(sorted(_others(diagnosis))),
-                tuple(dict.fromkeys(names)),
+                tuple(sorted(other_lines(diagnosis))),
+                finding.cases,
                 diagnosis.occurrences,
             )
         )
     return found[:MAX_NOTES]
-
-
-def _others(diagnosis: Diagnosis) -> set[int]:
-    """Lines that its words name beside its own."""
-    return {int(number) for number in _OTHER_LINE.findall(diagnosis.message)} - {diagnosis.line or 0}
 
 
 def _who(diagnosis: Diagnosis) -> str:
@@ -210,7 +197,7 @@ def _columns(cases: Sequence[CaseReport]) -> frozenset[str]:
     """Names of the optional columns that at least one case has a figure for."""
     has = {
         "backend": len({case.backend for case in cases}) > 1,
-        "wrong": any(case.error is not None and case.error.mismatches for case in cases),
+        "wrong": any(wrong_to_tell(case) for case in cases),
         "error": any(case.error is not None and case.error.max_abs is not None for case in cases),
         "reads": any(reads_to_tell(case) is not None for case in cases),
         "timing": any(case.timing is not None for case in cases),

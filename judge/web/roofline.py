@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from judge.records import CaseReport, Rates, Report, Timing
+from judge.verification.numbers import count_of
 from judge.web import svg
 
 WIDTH, HEIGHT = 640, 360
@@ -129,7 +130,8 @@ def draw_bandwidth(report: Report) -> Markup | None:
     parts: list[str] = []
     for place, (case, timing, gbs) in enumerate(timed):
         parts += _bar(place, case.name, gbs, most, timing)
-    title = f"Bandwidth of {len(timed)} timed cases in GB/s, with 95% intervals. The table below has the figures."
+    some = count_of(len(timed), "timed case")
+    title = f"Bandwidth of {some} in GB/s, with 95% intervals. The table below has the figures."
     return svg.picture(WIDTH, len(timed) * ROW + 10, title, parts)
 
 

@@ -34,7 +34,9 @@ BUFFERS = (
     Buffer("v_cache", "f32", ("num_blocks", "PAGE", "num_kv_heads", "D"), Role.INPUT, "values, page by page"),
     Buffer("block_table", "i32", ("num_seqs", "max_blocks_per_seq"), Role.INPUT, "physical page of a logical one"),
     Buffer("context_lens", "i32", ("num_seqs",), Role.INPUT, "tokens each query attends to, at least 1"),
-    Buffer("out", "f32", ("num_seqs", "num_heads", "D"), Role.OUTPUT, "attention output"),
+    Buffer(
+        "out", "f32", ("num_seqs", "num_heads", "D"), Role.OUTPUT, "attention output", axes=("sequence", "head", "D")
+    ),
 )
 
 BUFFERS_WITH_EMPTY = tuple(

@@ -31,7 +31,7 @@ BUFFERS = (
     Buffer(
         "l_part", "f32", ("num_seqs", "num_heads", "S"), Role.INPUT, "sum of exponentials of each segment, 0 if empty"
     ),
-    Buffer("out", "f32", ("num_seqs", "num_heads", "D"), Role.OUTPUT, "merged output"),
+    Buffer("out", "f32", ("num_seqs", "num_heads", "D"), Role.OUTPUT, "merged output", axes=("sequence", "head", "D")),
 )
 
 PARAMETERS = (

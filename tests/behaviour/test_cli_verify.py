@@ -21,6 +21,7 @@ def pattern(tmp_path_factory):
     edit(folder / "hints" / "1.md", "One thread", "Take one thread")
     for kernel in (folder / "starter.cu", *folder.glob("submissions/*/*.cu")):
         kernel.write_text(kernel.read_text() + "// By an author.\n")
+    (folder / "figure.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     (home / "problems" / "order.txt").write_text(f"{PROBLEM}\n")
     return home
 
@@ -51,6 +52,7 @@ def test_bare_template_says_everything_that_is_left_to_write(tmp_path):
         "statement.md still begins with the template's words: One paragraph",
         "the title is still the id",
         "the summary is still the template's",
+        "figure.svg is missing",
         f"{PROBLEM} is not in problems/order.txt",
     ):
         assert words in ended.stdout
@@ -139,7 +141,7 @@ def test_a_brief_run_stops_at_the_failure_it_expects_and_finds_what_only_all_cas
         ended = judge(home, "verify", PROBLEM, "--brief", "--check", "wrong_answer/no_factor.cu", "--format", "json")
         assert ended.returncode == Exit.ACCEPTED, ended.stdout
         [finding] = json.loads(ended.stdout)["findings"]
-        return int(re.search(r"wrong_answer, (\d+) cases", finding["text"])[1])
+        return int(re.search(r"wrong_answer, (\d+) cases?", finding["text"])[1])
 
     kernel = home / "problems" / PROBLEM / "submissions" / "wrong_answer" / "no_factor.cu"
     named = next(line for line in kernel.read_text().splitlines() if "expect-case" in line)

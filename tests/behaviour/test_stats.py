@@ -133,8 +133,9 @@ def test_the_text_names_every_launch_and_buffer(two_launches):
 
 
 def test_what_cannot_be_counted_is_told():
-    with pytest.raises(NotCountedError, match="Case many did not run to its end"):
+    with pytest.raises(NotCountedError, match="Case many did not run to its end") as faulty:
         count(RIGHT.replace("x[i]", "x[i + 100000]"))
+    assert ".." not in str(faulty.value)
     with pytest.raises(SubmissionError, match="undefined") as caught:
         count(RIGHT.replace("factor * x", "fctor * x"))
     assert caught.value.line == 4

@@ -11,10 +11,11 @@ import httpx
 import jsonschema
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import update
 
 from judge.api.errors import ERRORS
 from judge.catalogue import find_problems
-from judge.store import accounts, devices, queue, submissions
+from judge.store import accounts, devices, models, queue, submissions
 from judge.store.database import Database
 from judge.store.desk import Room
 from tests.service.conftest import free_port
@@ -579,7 +580,13 @@ def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, st
     badge = open_api.client.get(f"{API}/badge/splitk-merge/ann.svg")
     assert badge.headers["content-type"] == "image/svg+xml"
     assert "accepted" in ElementTree.fromstring(badge.text).get("aria-label")
-    refused(open_api.client.get(f"{API}/leaderboards/splitk-merge"), "invalid")
+    assert open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "large"}).json() == rows
+    assert open_api.client.get(f"{API}/leaderboards/splitk-merge").json() == [], "nobody ran its first bench case"
+    with store.write() as session:
+        session.execute(update(models.Measurement).where(models.Measurement.median_us > 15).values(device="other"))
+    several = open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "large"})
+    refused(several, "invalid")
+    assert "NVIDIA H200, other" in several.json()["detail"]
     refused(open_api.client.get(f"{API}/leaderboards/none", params=query), "no_such_problem")
 
 

@@ -11,10 +11,18 @@ import pytest
 from sqlalchemy import text as text_of
 
 from judge.catalogue import find_problems
-from judge.records import BackendReport, Diagnosis, DiagnosisKind, ProblemReference, Report
+from judge.problem import Group
+from judge.records import BackendReport, Diagnosis, DiagnosisKind, ErrorSummary, ProblemReference, Report
 from judge.verdict import Verdict
 from judge.web.assets import load_assets
-from tests.unit.reports.samples import compile_error_report, keys_report, make_report, timed_report, wrong_report
+from tests.unit.reports.samples import (
+    compile_error_report,
+    keys_report,
+    make_case,
+    make_report,
+    timed_report,
+    wrong_report,
+)
 from tests.web.site import HTML
 
 SOURCE = "".join(f"// line {n}\n" for n in range(1, 31))
@@ -200,7 +208,7 @@ def test_times_are_shown_with_their_interval(site):
     text = site.get(f"/submissions/{site.plant(site.submit(), timed_report())}").text
     assert "812.4 us" in text
     assert "± 0.4%" in text
-    assert "Bandwidth of 1 timed cases" in text
+    assert "Bandwidth of 1 timed case in" in text
 
 
 def test_two_submissions_are_compared_line_by_line_and_case_by_case(site):
@@ -213,6 +221,26 @@ def test_two_submissions_are_compared_line_by_line_and_case_by_case(site):
     assert ">only in A<" in text
     assert "median" not in text
     assert "The sources are the same" in site.get(f"/compare?a={a}&b={a}").text
+
+
+def test_whoever_compares_nothing_is_sent_to_where_two_are_chosen(site):
+    text = site.get("/compare").text
+    assert '<a href="/submissions">Submissions</a>' in text
+
+
+def test_timed_cases_are_not_counted_among_those_that_run_everywhere(site):
+    text = site.get("/").text
+    assert "<code>gqa-decode</code>" in text
+    problem = site.service.problems["gqa-decode"]
+    timed = sum(case.group is Group.BENCH for case in problem.cases)
+    assert timed > 1
+    assert f"{len(problem.cases) - timed} cases and {timed} timed ones" in text
+
+
+def test_a_mean_that_is_off_is_said_where_no_element_is_wrong(site):
+    case = make_case(Verdict.WRONG_ANSWER, error=ErrorSummary(max_abs=1e-6, total=64))
+    submission = site.plant(site.submit(), make_report(Verdict.WRONG_ANSWER, cases=(case,)))
+    assert ">mean error</td>" in site.get(f"/submissions/{submission}").text
 
 
 def test_history_is_filtered_and_goes_on(site):

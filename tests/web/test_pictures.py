@@ -154,6 +154,18 @@ def test_the_same_fault_in_many_cases_is_told_once():
     assert note.cases == ("a", "b")
 
 
+def test_a_warning_is_told_apart_from_the_error_at_its_line():
+    mild = Diagnosis(kind=DiagnosisKind.RACE, message="Both leave the same value.", line=7, warning=True)
+    fault = Diagnosis(kind=DiagnosisKind.RACE, message="No barrier lies between.", line=7)
+    wrong = Verdict.UNDEFINED_BEHAVIOR
+    cases = (make_case(name="short", diagnoses=(mild,)), make_case(wrong, name="long", diagnoses=(fault,)))
+    notes = make_result(make_report(wrong, cases=cases), "x\n" * 9).notes
+    assert [(note.message, note.warning, note.cases) for note in notes] == [
+        ("No barrier lies between.", False, ("long",)),
+        ("Both leave the same value.", True, ("short",)),
+    ]
+
+
 def test_every_problem_has_a_figure_that_needs_no_style_of_its_own(problems):
     for problem in problems.values():
         text = (problem.folder / "figure.svg").read_text(encoding="utf-8")

@@ -29,6 +29,11 @@ def test_the_token_is_kept_where_no_script_and_no_other_site_gets_at_it(strict_s
     assert "samesite=lax" in cookies[TOKEN_COOKIE]
 
 
+def test_a_judge_without_login_asks_for_no_token(site, strict_site):
+    assert "asks for no token" in site.get("/login").text
+    assert "This judge asks for a token" in strict_site.get("/login").text
+
+
 @pytest.mark.parametrize("text", ["", "kj_" + "x" * 43, "' OR 1=1 --", "é" * 50, "\0"])
 def test_a_bad_token_is_no_login(strict_site, text):
     answer = log_in(strict_site, text)

@@ -18,22 +18,26 @@ def hint(
     from judge.cli.program import program_name
     from judge.cli.state import load_state, save_state
     from judge.errors import UsageError
+    from judge.reports.mathtext import plain_statement
+    from judge.verification.numbers import count_of
     from judge.verification.package import hint_files
 
     files = hint_files(problem_folder(problem_id))
     state = load_state()
     shown = min(state.hints.get(problem_id, 0), len(files))
     if number is not None and number > len(files):
-        raise UsageError(f"{problem_id} has {len(files)} hints, so there is no hint {number}.")
+        raise UsageError(f"{problem_id} has {count_of(len(files), 'hint')}, so there is no hint {number}.")
     wanted = number if number is not None else shown + 1
     if wanted > len(files):
+        told = "The only hint was" if len(files) == 1 else f"All {len(files)} hints of {problem_id} were"
         option = "" if problem_id in state.accepted else " --spoil"
         remark(
-            f"All {len(files)} hints of {problem_id} were shown. `{program_name()} hint {problem_id} 1` shows the "
-            f"first again; `{program_name()} solution {problem_id}{option}` shows a solution."
+            f"{told} shown. `{program_name()} hint {problem_id} 1` shows the first again; "
+            f"`{program_name()} solution {problem_id}{option}` shows a solution."
         )
         raise typer.Exit(Exit.NOTHING_TO_DO)
-    say(f"Hint {wanted} of {len(files)}\n\n{files[wanted - 1].read_text(encoding='utf-8').strip()}")
+    text = files[wanted - 1].read_text(encoding="utf-8")
+    say(f"Hint {wanted} of {len(files)}\n\n{plain_statement(text.strip())}")
     if wanted > shown:
         state.hints[problem_id] = wanted
         save_state(state)

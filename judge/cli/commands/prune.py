@@ -26,6 +26,7 @@ def prune(
 
     from judge.errors import UsageError
     from judge.store import pruning
+    from judge.verification.numbers import count_of
 
     age_s = seconds_of(older_than, "--older-than")
     if age_s is None:
@@ -40,5 +41,5 @@ def prune(
     if format_ is Format.JSON:
         say_json({"submissions": count, "deleted": not dry_run, "older_than_s": age_s})
         return
-    some = "1 submission" if count == 1 else f"{count} submissions"
+    some = count_of(count, "submission")
     say(f"{some} would be deleted." if dry_run else f"{some} deleted.")

@@ -87,10 +87,13 @@ def _tell(outcome: "Outcome", backend: str, stream: TextIO, style: "Style") -> N
 
 
 def _summary(outcomes: "list[Outcome]", broken: int, tier: str, why: list[str]) -> str:
+    from judge.verification.numbers import count_of
+
     lines = []
     seconds = sum(outcome.seconds for outcome in outcomes)
     known = sum(not outcome.ok for outcome in outcomes) - broken
-    lines.append(f"{len(outcomes)} submissions, {broken} promises broken, {known} known; {seconds:.0f} s of judging")
+    promises = f"{count_of(broken, 'promise')} broken, {known} known"
+    lines.append(f"{count_of(len(outcomes), 'submission')}, {promises}; {seconds:.0f} s of judging")
     lines.append(f"{tier}: {'; '.join(why)}" if why else tier)
     return "\n".join(lines)
 

@@ -33,7 +33,8 @@ def solution(
             listing.append(f"  {one.name}: {one.about}".rstrip(": "))
             listing += [f"    Measured: {one.measured}"] if one.measured else []
         option = " --spoil" if spoil else ""
-        say("\n".join([f"Model solutions of {problem_id}, each a step over the one before:", *listing]))
+        steps = "each takes a step over the one before, though not every step pays in every case:"
+        say("\n".join([f"Model solutions of {problem_id}; {steps}", *listing]))
         say(f"\nShow one: {program} solution {problem_id} {next(iter(solutions), 'NAME')}{option}")
         return
     chosen = name.removesuffix(".cu")

@@ -131,6 +131,11 @@ def test_hints_come_one_by_one_and_end(cli):
     assert "First hint." in cli("hint", "second-step").out
 
 
+def test_formulas_of_hints_are_text_as_those_of_statements_are(cli, problems):
+    (problems / "first-step/hints/1.md").write_text(r"With $m = -\infty$ and `$HOME`.", encoding="utf-8")
+    assert "With m = -∞ and `$HOME`." in cli("hint", "first-step").out
+
+
 def test_solution_needs_a_pass_or_spoil(cli):
     refused = cli("solution", "first-step")
     assert refused.code == Exit.USAGE

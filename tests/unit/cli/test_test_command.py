@@ -92,6 +92,7 @@ def test_problem_comes_from_flag_header_file_or_folder(cli, pipeline, file, text
     [
         (("missing.cu",), "There is no file missing.cu."),
         (("wrte.cu",), "Did you mean write.cu?"),
+        (("nofile.cu",), "There is no file nofile.cu.\n"),
         (("first-step",), "Begin with `judge start first-step`, then `judge test first-step.cu`."),
         (("folder",), "folder is a folder. Give the .cu file in it: inside.cu."),
         (("/dev/null",), "no regular file"),
@@ -115,6 +116,7 @@ def test_usage_errors_say_what_to_do_and_end_with_2(cli, pipeline, arguments, wo
     write("write.cu")
     write("folder/inside.cu")
     write("unclear.cu", "int x;")
+    write("ff_tile.cu")
     write("typo.cu", "int x;\n// problem: second-stop\n")
     Path("lost.cu").symlink_to("gone/far.cu")
     outcome = cli("test", *arguments)

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,22 @@ def test_the_svg_is_sound_xml_without_script_and_shows_hostile_names_as_text():
     assert len(circles) == 2
     assert float(circles[0].get("cx")) < float(circles[1].get("cx"))
     assert float(circles[0].get("cy")) > float(circles[1].get("cy"))
+
+
+@pytest.mark.parametrize("points", [(MEMORY,), (COMPUTE,), (MEMORY, COMPUTE), (replace(MEMORY, intensity=11.0),)])
+@pytest.mark.parametrize("peak", [50, 600, 60_000])
+def test_the_words_on_reading_stand_left_of_the_roof_and_in_the_picture(points, peak):
+    drawn = Picture("title", RATES.model_copy(update={"f32_tflops": peak}), points)
+    elements = list(ET.fromstring(draw_svg(drawn)).iter())
+    (words,) = [e for e in elements if e.text == "4000 GB/s read"]
+    roof = next(e for e in elements if e.get("stroke") == "#06c")
+    x1, y1, x2, y2 = (float(roof.get(name)) for name in ("x1", "y1", "x2", "y2"))
+    right, below = float(words.get("x")), float(words.get("y")) + 3
+    assert words.get("text-anchor") == "end"
+    # The roof rises to the right: it is nearest to the words at their right end.
+    assert right <= x2
+    assert below < y1 + (y2 - y1) * (right - x1) / (x2 - x1)
+    assert right - 100 > 0
 
 
 def test_the_json_of_a_picture_holds_its_points():

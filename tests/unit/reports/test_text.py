@@ -132,6 +132,17 @@ def test_warning_does_not_hide_behind_acceptance():
     assert "warning, uninitialized: A copy of nothing." in text(make_report(cases=(make_case(diagnoses=(warning,)),)))
 
 
+def test_warnings_of_accepted_cases_are_told_once_beside_the_fault_of_another():
+    mild = Diagnosis(kind=DiagnosisKind.RACE, message="Both leave the same value.", line=7, warning=True)
+    fault = Diagnosis(kind=DiagnosisKind.RACE, message="No barrier lies between.", line=7)
+    wrong = Verdict.UNDEFINED_BEHAVIOR
+    accepted = [make_case(name=f"short-{k}", diagnoses=(mild,)) for k in range(4)]
+    shown = text(make_report(wrong, cases=(*accepted, make_case(wrong, name="long", diagnoses=(fault,)))))
+    assert shown.count("Both leave the same value.") == 1
+    assert "in 4 accepted cases: short-0, short-1, short-2, ..." in shown
+    assert shown.index("No barrier lies between.") < shown.index("Both leave the same value.")
+
+
 def test_commands_are_shown_as_typed():
     shown = text(wrong_report(), as_typed=lambda line: line.replace("judge test", "python practice/judge.py test"))
     assert "Replay  python practice/judge.py test mine.cu" in shown

@@ -152,3 +152,20 @@ def test_a_yardstick_that_is_exact_by_luck_measures_nothing():
 def test_bf16_is_read_from_its_upper_bits():
     assert as_float64(np.array([0x3F80, 0xC000], np.uint16), "bf16").tolist() == [1.0, -2.0]
     assert as_float64(np.array([1.5, -2.0], np.float32), "bf16").tolist() == [1.5, -2.0], "a yardstick is not stored"
+
+
+def test_places_are_told_with_the_names_that_the_problem_gives_its_axes():
+    buffers = (
+        Buffer("x", "f32", ("R", "C"), Role.INPUT),
+        Buffer("out", "f32", ("R", "C"), Role.OUTPUT, axes=("row", "column")),
+    )
+    problem = make_problem(buffers=buffers)
+
+    def change(out):
+        out[2, 3] += 1
+
+    error = judged(change, problem).error
+    assert error.pattern == "one element only, row = 2, column = 3"
+    assert (error.map.row_axis, error.map.column_axis) == ("row", "column")
+    with pytest.raises(ValueError, match="2 dimensions, but 1 names"):
+        Buffer("out", "f32", ("R", "C"), Role.OUTPUT, axes=("row",))

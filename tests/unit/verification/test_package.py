@@ -56,7 +56,7 @@ def test_complete_folder_has_no_fault(folder):
         ),
         (
             lambda f: (f / "submissions/accepted/better.cu").unlink(),
-            "submissions/accepted has 1 kernels; a plain one and a better one are needed",
+            "submissions/accepted has 1 kernel; a plain one and a better one are needed",
         ),
         (
             lambda f: (f / "submissions/wrong_answer/copied.cu").unlink(),
