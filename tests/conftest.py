@@ -16,7 +16,8 @@ spare_the_cores()
 
 HERE = Path(__file__).parent
 LONG = (
-    "problems/test_verification.py",
+    "problems/test_verification_dense.py",
+    "problems/test_verification_decode.py",
     "redteam/test_catalogue.py",
     "service/test_serve.py",
     "behaviour/test_cli_verify.py",
