@@ -164,6 +164,8 @@ def main(descriptor: int, level: str, attempt: str) -> None:
     except (OSError, MemoryError):
         pass
     send_frame(channel, {"taken": taken, "refused": True})
+    # Whoever asked may want to look at what was taken before all of it ends.
+    channel.recv(1)
 
 
 if __name__ == "__main__":
