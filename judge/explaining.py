@@ -108,9 +108,10 @@ class Explaining:
         return [mutant for one in report.diagnoses if is_match(one) for mutant in matched_mutants(self._problem, one)]
 
     def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
-        likely = [mutant for mutant in mutants if counts[mutant.id] > 1 or self._examined < MANY_CASES]
+        """mutants: what the case agrees with, the one that most cases agree with first."""
+        by_chance = counts[mutants[0].id] == 1 and self._examined >= MANY_CASES
         others = [one for one in report.diagnoses if not is_match(one)]
-        told = [told_match([*likely, *(one for one in mutants if one not in likely)])] if likely else []
+        told = [] if by_chance else [told_match(mutants)]
         return report.model_copy(update={"diagnoses": tuple(others + told)})
 
     def _explained(self, report: CaseReport) -> CaseReport:

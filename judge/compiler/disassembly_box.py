@@ -19,7 +19,6 @@ from judge.sandbox.privileges import PrivilegeError, drop_root
 from judge.sandbox.seccomp import SealError, seal_network, seal_processes
 
 REQUEST_CAP_BYTES = 256 << 20
-UNUSABLE = 3
 OPTIONS = ("--print-code", "--print-line-info-inline")
 
 

@@ -51,11 +51,16 @@ def told_match(mutants: Sequence[Mutant]) -> Diagnosis:
     )
 
 
+def words_with_ids(diagnosis: Diagnosis) -> list[str]:
+    """The ids of the mutants that told_match() was given, in their order, among other words of the message's end."""
+    # The end is "[ID]" or "[ID] (in this case the same values as: ID, ID)".
+    return re.findall(r"[\w-]+", diagnosis.message[diagnosis.message.rindex("[") :])
+
+
 def matched_mutants(problem: Problem, diagnosis: Diagnosis) -> list[Mutant]:
     """The mutants that told_match() was given."""
-    named = re.findall(r"[\w-]+", diagnosis.message[diagnosis.message.rindex("[") :])
     known = {mutant.id: mutant for mutant in problem.mutants}
-    return [known[name] for name in named if name in known]
+    return [known[name] for name in words_with_ids(diagnosis) if name in known]
 
 
 def matching_mutants(problem: Problem, case: Case, inputs: Arrays, got: Outputs, reference: Arrays) -> list[_Match]:

@@ -7,7 +7,6 @@ judging a submission is itself a chain of processes that mostly wait for one ano
 
 import functools
 import os
-import re
 import signal
 import time
 import traceback
@@ -27,7 +26,7 @@ from judge.events import NullSink
 from judge.examples import case_generator
 from judge.pipeline import judge_submission
 from judge.problem import Array, Case, Group, Problem
-from judge.records import CaseReport, DiagnosisKind, Report
+from judge.records import CaseReport, Report
 from judge.selection import Options
 from judge.spelling import nearest
 from judge.submission.read import read_submission
@@ -37,9 +36,11 @@ from judge.verification.coverage import missing_sizes
 from judge.verification.declared import declaration_faults
 from judge.verification.killmatrix import HEAD_ROOM, kill_matrix, measure_headroom
 from judge.verification.leftovers import template_leftovers
+from judge.verification.mutants import words_with_ids
 from judge.verification.numbers import count_of
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
 from judge.verification.solutions import model_solutions
+from judge.verification.telling import is_match
 from judge.verification.workshop import Workshop
 
 SEED = 20260
@@ -328,9 +329,7 @@ def _kinds(cases: list[CaseReport]) -> set[str]:
 
 def _names_mutant(case: CaseReport, mutant: str) -> bool:
     """True when the mutant is named first or among those that give the same values in this case."""
-    told = [d.message for d in case.diagnoses if d.kind is DiagnosisKind.MUTANT_MATCH]
-    # The end of the message is "[ID]" or "[ID] (in this case the same values as: ID, ID)".
-    return any(mutant in re.findall(r"[\w-]+", message[message.rindex("[") :]) for message in told)
+    return any(mutant in words_with_ids(diagnosis) for diagnosis in case.diagnoses if is_match(diagnosis))
 
 
 def _lines(report: Report, cases: list[CaseReport]) -> set[int]:
