@@ -3,27 +3,36 @@
 workers from a pool, compilations in a store of this run's own, several rows at a time
 """
 
+import itertools
+import math
 import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import judge
 from judge.compiler.cache import DiskCache
+from judge.gpu import gpu_count
 from judge.redteam.exercise import HONEST
 from judge.redteam.rows import Row
 from judge.redteam.trial import Backend, Ground, Outcome, attempt
 from judge.verdict import Verdict
 from judge.worker.pool import Pool
+from judge.worker.session import StartWorker
+from judge.worker.supervisor import Worker
 
 CANARY_VARIABLE = "JUDGE_SELFTEST_CANARY"
 QUIET_S = 1.0
 """What the honest kernel takes on a quiet machine of two cores, cold compiler and warm worker."""
+
+JOBS_A_POOL = 3
+"""A pool starts one worker after the other, about one a second: more jobs want more pools."""
 
 Told = Callable[[Outcome], None]
 
@@ -60,24 +69,51 @@ def ground() -> Iterator[Ground]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_rows(rows: Sequence[Row], backend: Backend, jobs: int, told: Told) -> list[Outcome]:
+@contextmanager
+def workers(backend: Backend, jobs: int) -> Iterator[Callable[[], StartWorker]]:
+    """What gives each row a place: the pools in turn, which are those of every GPU of the machine."""
+    ordinals = range(max(1, gpu_count())) if backend == "cuda" else range(1)
+    count = max(len(ordinals), jobs // JOBS_A_POOL)
+    with ExitStack() as stack:
+        pools = [
+            stack.enter_context(
+                Pool(backend, -(-jobs // count), lambda ordinal=ordinal: Worker(backend, ordinal=ordinal))  # type: ignore[misc]
+            )
+            for ordinal in itertools.islice(itertools.cycle(ordinals), count)
+        ]
+        turns = itertools.cycle(pools)
+
+        def place() -> StartWorker:
+            pool = next(turns)
+            return lambda kind: pool.lend()
+
+        yield place
+
+
+def run_rows(
+    rows: Sequence[Row], backend: Backend, jobs: int, told: Told, *, within_s: float = math.inf
+) -> list[Outcome]:
     """Try every row; told of each as it ends. The honest kernel is the first and the last outcome.
+
+    within_s: rows that did not begin within so long are left out.
 
     Raises MachineError when the machine cannot judge at all.
     """
-    with ground() as here, Pool(backend, jobs) as pool, ThreadPoolExecutor(jobs) as threads:
+    with ground() as here, workers(backend, jobs) as place, ThreadPoolExecutor(jobs) as threads:
 
         def one(row: Row, where: Ground) -> Outcome:
-            outcome = attempt(row, backend, where, lambda kind: pool.lend())
+            outcome = attempt(row, backend, where, place())
             if outcome.late and len(outcome.faults) == 1:
                 # Others may have had the machine for a while. What is slow by itself is slow again, uncached.
-                outcome = attempt(row, backend, replace(where, cache=DiskCache(None)), lambda kind: pool.lend())
+                outcome = attempt(row, backend, replace(where, cache=DiskCache(None)), place())
             told(outcome)
             return outcome
 
         first = one(HONEST_ROW, here)
         # The first one may have waited for a worker; this one has it warm and its compilation stored.
-        tried = attempt(replace(HONEST_ROW, source=HONEST + b"//\n"), backend, here, lambda kind: pool.lend())
+        tried = attempt(replace(HONEST_ROW, source=HONEST + b"//\n"), backend, here, place())
         slower = replace(here, slowness=max(1.0, jobs * tried.seconds / QUIET_S))
-        ended = list(threads.map(lambda row: one(row, slower), rows))
+        end = time.monotonic() + within_s
+        tried_rows = threads.map(lambda row: one(row, slower) if time.monotonic() < end else None, rows)
+        ended = [outcome for outcome in tried_rows if outcome is not None]
         return [first, *ended, one(HONEST_ROW, slower)]

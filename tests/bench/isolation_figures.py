@@ -9,6 +9,7 @@ hostile          N hostile submissions of the catalogue, then an honest one: ver
 import argparse
 import contextlib
 import itertools
+import math
 import os
 import statistics
 import sys
@@ -214,7 +215,7 @@ def zombies() -> list[str]:
     return [child for child in children if (Path("/proc") / child / "stat").read_text().rpartition(")")[2][1] == "Z"]
 
 
-def onslaught(count: int, jobs: int, backend: Backend) -> None:
+def onslaught(count: int, jobs: int, backend: Backend, within_s: float) -> None:
     """The catalogue over and over. From its second round on a source is known to the store of compilations,
     as a resubmission is, unless it ended at a limit.
     """
@@ -233,7 +234,7 @@ def onslaught(count: int, jobs: int, backend: Backend) -> None:
     before = left_overs()
     outcomes.clear()
     began = time.monotonic()
-    run_rows(rows, backend, jobs, told)
+    run_rows(rows, backend, jobs, told, within_s=within_s)
     seconds = time.monotonic() - began
     after = left_overs()
     hostile = [outcome for outcome in outcomes if outcome.row.id != HONEST_ROW.id]
@@ -257,6 +258,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20, help="repeats of every other figure, 0 for none")
     parser.add_argument("--jobs", type=int, default=2, help="hostile submissions at a time (default 2)")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="where the hostile ones are judged")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no further hostile one after so many")
     options = parser.parse_args()
     found = bubblewrap()
     if isinstance(found, Absence):
@@ -268,7 +270,7 @@ def main() -> None:
         time_overrun(5 * options.runs)
         memory_overrun(3)
     if options.hostile:
-        onslaught(options.hostile, options.jobs, options.backend)
+        onslaught(options.hostile, options.jobs, options.backend, options.seconds)
 
 
 if __name__ == "__main__":
