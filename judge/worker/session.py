@@ -4,6 +4,7 @@ A case that kills its worker costs only itself: the next case gets a fresh one w
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -52,6 +53,7 @@ class Session:
         self.kind = kind
         self._start = start
         self._worker = worker or start(kind)
+        self._spent: list[OneWorker] = []
         self._image: ModuleImage | None = None
 
     def __enter__(self) -> "Session":
@@ -85,8 +87,15 @@ class Session:
         self._worker.load(image)
 
     def restart(self, image: ModuleImage) -> None:
-        """Go on with another module in a fresh process: nothing the first one stored can reach it."""
-        self._worker.close()
+        """Go on with another module in a fresh process: nothing the first one stored can reach it.
+
+        The process before idles until the session closes: while a GPU's driver tidies up after a process, half a
+        second, the cases of the next one would wait.
+        """
+        if self._worker.alive:
+            self._spent.append(self._worker)
+        else:
+            self._worker.close()
         self._worker = self._start(self.kind)
         self.load(image)
 
@@ -100,4 +109,6 @@ class Session:
         self._worker.cancel()
 
     def close(self) -> None:
-        self._worker.close()
+        with ExitStack() as ends:
+            for worker in (*self._spent, self._worker):
+                ends.callback(worker.close)

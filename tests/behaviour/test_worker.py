@@ -208,6 +208,17 @@ def test_a_session_goes_on_with_a_fresh_worker_after_a_death(start):
     assert last is None
 
 
+def test_the_worker_of_the_first_module_idles_until_the_session_closes(start):
+    first, second = start(), start()
+    with Session("cpu", first, lambda _: second) as session:
+        session.load(IMAGE)
+        session.restart(IMAGE)
+        assert session.run_case(case("double", time_limit_s=2)).verdict is None
+        assert first.alive
+    assert not first.alive
+    assert not second.alive
+
+
 def test_a_worker_that_cannot_start_is_the_machines_fault(start):
     with pytest.raises(MachineError, match="the cpu worker did not start: no such device here"):
         start("never-ready").ready()
