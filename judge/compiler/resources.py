@@ -20,6 +20,8 @@ _EIATTR_MAX_THREADS = 0x05
 _EIFMT_SIZED = 0x04
 _VALUES_IN_HEAD = 4
 
+_DATA_SECTIONS = (".nv.global", ".nv.global.init", ".nv.constant3")
+
 # From sm_90 on a kernel's shared section begins with what the system keeps for itself.
 _RESERVED_SYMBOL = ".nv.reservedSmem.offset0"
 _RESERVED_BYTES = 1024
@@ -36,6 +38,15 @@ class _Section:
     data: bytes
 
 
+@dataclass(frozen=True)
+class _Symbol:
+    """section: the place of its section in the file. size: in bytes."""
+
+    name: str
+    section: int
+    size: int
+
+
 def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: str) -> tuple[KernelResources, ...]:
     """The resources of the kernels in `lowered` (name expression to symbol), in its order.
 
@@ -46,7 +57,8 @@ def kernel_resources(cubin: bytes, log: str, lowered: Mapping[str, str], arch: s
     spills = _spilled(log)
     frames = _by_kernel(sections, _EIATTR_FRAME_SIZE)
     registers_of = _by_kernel(sections, _EIATTR_REGCOUNT)
-    reserved = _RESERVED_BYTES if _RESERVED_SYMBOL in _symbols(sections) else 0
+    named = {symbol.name for symbol in _symbols(sections)}
+    reserved = _RESERVED_BYTES if _RESERVED_SYMBOL in named else 0
     found = []
     for expression, symbol in lowered.items():
         if f".text.{symbol}" not in sections:
@@ -95,12 +107,15 @@ def _as_launched(kernel: KernelResources, launches: Iterable[LaunchReport], arch
 
 
 def device_data_bytes(cubin: bytes) -> int:
-    """Bytes of __device__ and __constant__ variables in a cubin."""
-    return sum(
-        section.size
-        for section in _sections(cubin)
-        if section.name in (".nv.global", ".nv.global.init", ".nv.constant3")
-    )
+    """Bytes of __device__ and __constant__ variables in a cubin.
+
+    ptxas keeps 32 bits of a section's size and all of a variable's, so both are asked.
+    """
+    sections = list(_sections(cubin))
+    kept = {place for place, section in enumerate(sections) if section.name in _DATA_SECTIONS}
+    symbols = _symbols({section.name: section for section in sections})
+    variables = sum(symbol.size for symbol in symbols if symbol.section in kept)
+    return max(variables, sum(sections[place].size for place in kept))
 
 
 def has_kernel(cubin: bytes, symbol: str) -> bool:
@@ -150,15 +165,16 @@ def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
             yield attribute, struct.pack("<H", size)
 
 
-def _symbols(sections: Mapping[str, _Section]) -> list[str]:
+def _symbols(sections: Mapping[str, _Section]) -> list[_Symbol]:
     table, strings = sections.get(".symtab"), sections.get(".strtab")
     if table is None or strings is None:
         return []
     found = []
     for at in range(0, len(table.data) - 23, 24):
-        (name,) = struct.unpack_from("<I", table.data, at)
+        name, _, section, _, size = struct.unpack_from("<IHHQQ", table.data, at)
         end = strings.data.find(b"\0", name)
-        found.append(strings.data[name : end if end >= 0 else None].decode("utf-8", "replace"))
+        text = strings.data[name : end if end >= 0 else None].decode("utf-8", "replace")
+        found.append(_Symbol(text, section, size))
     return found
 
 
@@ -173,7 +189,7 @@ def _by_kernel(sections: Mapping[str, _Section], wanted: int) -> dict[str, int]:
         if attribute == wanted and len(value) == 8:
             index, number = struct.unpack("<II", value)
             if index < len(symbols):
-                found[symbols[index]] = number
+                found[symbols[index].name] = number
     return found
 
 

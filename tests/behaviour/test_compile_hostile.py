@@ -144,9 +144,11 @@ def test_infinite_recursion_of_templates_is_the_compilers_to_refuse():
     assert "excessive recursion" in compilation.messages[0].message
 
 
-# C15
-def test_giant_variables_are_refused_before_any_device():
-    compilation = compiled("__device__ char g[1L << 40];\n" + KERNEL.replace("x[0]", "x[0] + g[1]"))
+# C15. ptxas keeps the lower 32 bits of a section's size.
+@pytest.mark.parametrize("target", [PTX, Target("cubin", "sm_90", "fast")], ids=["ptx", "cubin"])
+@pytest.mark.parametrize("size", ["1L << 40", "1L << 33", "(1L << 32) + 64", "(1L << 28) + 1"])
+def test_giant_variables_are_refused_before_any_device(size, target):
+    compilation = compiled(f"__device__ char g[{size}];\n" + KERNEL.replace("x[0]", "x[0] + g[1]"), target)
     assert not compilation.ok
     assert "at most 268435456 are allowed" in compilation.messages[0].message
 

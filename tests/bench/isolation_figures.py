@@ -243,7 +243,8 @@ def onslaught(count: int, jobs: int, backend: Backend, within_s: float) -> None:
     print(f"    honest kernel before: {honest[0].verdict}, after: {honest[-1].verdict}")
     for verdict, times in Counter(str(outcome.verdict) for outcome in hostile).most_common():
         print(f"    {times:5}  {verdict}")
-    forged = [one for one in hostile if one.verdict is Verdict.ACCEPTED and Verdict.ACCEPTED not in one.row.expect]
+    right = {row.id: row.expect if backend == "cpu" else row.cuda for row in chosen}
+    forged = [one for one in hostile if one.verdict is Verdict.ACCEPTED and Verdict.ACCEPTED not in right[one.row.id]]
     print(f"    forged verdicts {len(forged)}, broken promises {sum(not outcome.ok for outcome in hostile)}")
     for outcome in hostile:
         for fault in outcome.faults:
