@@ -35,6 +35,9 @@ SETTINGS_VARIABLE = "JUDGE_LANE"
 POLL_S = 0.04
 POLL_WITH_BELL_S = 0.2
 UNDISTURBED_S = 0.5
+WORKERS_OF_A_SUBMISSION: dict[Kind, int] = {"cpu": 1, "cuda": 2}
+"""On a GPU the fast and the optimized module get a process each."""
+
 SEEN_S = 5.0
 DRAIN_S = 0.8
 """So long a lane that is told to end may go on with what it judges; then it gives it back."""
@@ -132,7 +135,8 @@ class LaneProcess:
 
     def _pool(self, kind: Kind) -> Pool:
         ordinal = self.settings.ordinal if kind == "cuda" else 0
-        return Pool(kind, self.settings.warm, lambda: Worker(kind, ordinal=ordinal))
+        size = self.settings.warm * WORKERS_OF_A_SUBMISSION[kind]
+        return Pool(kind, size, lambda: Worker(kind, ordinal=ordinal))
 
     def _lender(self, pool: Pool) -> Callable[[], Loan]:
         return lambda: pool.lend(COLD_LIMIT_S, undisturbed_s=self._undisturbed_s)

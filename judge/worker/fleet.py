@@ -18,6 +18,7 @@ from judge.worker.supervisor import Kind, Worker
 class Fleet:
     """A context manager. ordinals: GPUs to use, all of the machine when None. warm: workers kept ready for each.
 
+    undisturbed_s: so long after a worker was taken the start of the next one is put off, as Pool.lend() says.
     Raises MachineError where there is no GPU.
     """
 
@@ -26,7 +27,10 @@ class Fleet:
         ordinals: Sequence[int] | None = None,
         warm: int = 2,
         make_pool: Callable[[int, int], Pool] | None = None,
+        *,
+        undisturbed_s: float = 0.0,
     ) -> None:
+        self._undisturbed_s = undisturbed_s
         self.ordinals = tuple(range(gpu_count()) if ordinals is None else ordinals)
         if not self.ordinals:
             raise MachineError("No NVIDIA GPU on this machine.")
@@ -67,7 +71,9 @@ class Fleet:
 
     def _starter(self, ordinal: int) -> StartWorker:
         def start(kind: Kind) -> OneWorker:
-            loan: Loan | Worker = self._pools[ordinal].lend() if kind == "cuda" else Worker("cpu")
+            if kind == "cpu":
+                return Worker("cpu")
+            loan: Loan = self._pools[ordinal].lend(undisturbed_s=self._undisturbed_s)
             return loan
 
         return start

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.catalogue import load_problem
+from judge.dispatch.lane import UNDISTURBED_S
 from judge.events import NullSink
 from judge.gpu import gpu_count
 from judge.pipeline import judge_submission
@@ -27,6 +28,9 @@ from tests.bench.gpu_environment import keep
 SUBMISSIONS = 40
 JOBS_FOR_EACH = 4
 """Submissions judged at the same time on one GPU."""
+
+REFILL_S = 3.0
+"""Between two submissions that are to find the pool warm: it starts two workers for those that were used."""
 
 BENCH = {"splitk-merge": "bench-4096x32x8", "online-softmax": "bench-256x65536"}
 
@@ -89,7 +93,7 @@ def warm(count: int) -> dict[str, Any]:
     correctness = tuple(case.name for case in problem.cases if case.group is not Group.BENCH)
     options = Options(backend="cuda", cases=correctness, seed=1)
     totals, overheads = [], []
-    with Fleet(range(1), warm=4) as fleet:
+    with Fleet(range(1), warm=4, undisturbed_s=UNDISTURBED_S) as fleet:
         time.sleep(10)
         for number in range(count + 1):
             began = time.monotonic()
@@ -99,7 +103,7 @@ def warm(count: int) -> dict[str, Any]:
             if number:  # the first one compiles
                 totals.append(total)
                 overheads.append(total - sum(case.seconds for case in report.cases))
-            time.sleep(1.0)
+            time.sleep(REFILL_S)
     totals.sort()
     overheads.sort()
     row = {

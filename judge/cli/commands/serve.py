@@ -14,7 +14,7 @@ def serve(
     cpu_lanes: Annotated[
         int | None, typer.Option(min=0, max=256, help="Submissions judged at once on the CPU (default: cores / 2).")
     ] = None,
-    warm: Annotated[int, typer.Option(min=1, max=16, help="Workers kept warm for each lane.")] = 1,
+    warm: Annotated[int, typer.Option(min=1, max=16, help="Submissions whose workers each lane keeps warm.")] = 1,
     metrics_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for Prometheus; 0 for none.")] = 0,
     no_login: Annotated[
         bool, typer.Option("--no-login", help="Ask for no token even where others reach the server.")

@@ -16,7 +16,7 @@ def worker(
     cpu_lanes: Annotated[
         int | None, typer.Option(min=1, max=256, help="Submissions judged at once on the CPU (default: cores / 2).")
     ] = None,
-    warm: Annotated[int, typer.Option(min=1, max=16, help="Workers kept warm for each lane.")] = 1,
+    warm: Annotated[int, typer.Option(min=1, max=16, help="Submissions whose workers each lane keeps warm.")] = 1,
 ) -> None:
     """Judge for a service on another machine.
 

@@ -21,7 +21,7 @@ class FakePool:
     def __exit__(self, *_):
         self.open = False
 
-    def lend(self):
+    def lend(self, **_):
         return f"worker on {self.ordinal}"
 
 
