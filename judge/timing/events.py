@@ -85,7 +85,7 @@ class EventBench:
         self._module = driver.moduleLoadData(rulers)
         self._functions = {
             name: driver.moduleGetFunction(self._module, f"judge_{name}")
-            for name in ("read", "copy", "f32", "f16", "empty", "refresh2", "refresh4")
+            for name in ("read", "sweep", "copy", "f32", "f16", "empty", "refresh2", "refresh4")
         }
         self._sweep_bytes = max(SWEEP_OVER_L2 * l2_bytes, LEAST_SWEEP_BYTES)
         self._stream_bytes = max(self._sweep_bytes, min(MOST_STREAM_BYTES, memory_bytes // 8))
@@ -141,11 +141,11 @@ class EventBench:
 
     def _read_us(self) -> float:
         vectors = self._stream_bytes // 16
-        return self._cold(lambda: self._read(self._stream_buffer, vectors, self._read_blocks))
+        return self._cold(lambda: self._read("read", self._stream_buffer, vectors, self._read_blocks))
 
-    def _read(self, address: int, vectors: int, blocks: int) -> None:
+    def _read(self, how: str, address: int, vectors: int, blocks: int) -> None:
         never = int.from_bytes(os.urandom(4), "little") | 1
-        self._launch("read", blocks, 512, struct.pack("<3QI", address, vectors, self._sink, never))
+        self._launch(how, blocks, 512, struct.pack("<3QI", address, vectors, self._sink, never))
 
     def _best_read_blocks(self) -> int:
         """How many blocks read fastest on this device: the roof must be the best that reading can do."""
@@ -161,7 +161,7 @@ class EventBench:
         runtime.deviceSynchronize()
         self._reset_persisting()
         for _ in range(sweeps):
-            self._read(self._sweep_buffer, self._sweep_bytes // 16, self._sms * 4)
+            self._read("sweep", self._sweep_buffer, self._sweep_bytes // 16, self._sms * 4)
         runtime.eventRecord(self._start, 0)
         work()
         runtime.eventRecord(self._stop, 0)

@@ -45,23 +45,34 @@ extern "C" __global__ void judge_refresh2(unsigned short* data, u64 count, u64 b
 extern "C" __global__ void judge_empty() {}
 
 // `never` is drawn anew for each launch: a kernel that left other bytes in the buffer cannot make this one store.
-extern "C" __global__ void __launch_bounds__(512) judge_read(const uint4* data, u64 vectors, unsigned* sink,
-                                                             unsigned never) {
+template <bool STREAMED>
+__device__ static void read_all(const uint4* data, u64 vectors, unsigned* sink, unsigned never) {
   const u64 stride = u64(gridDim.x) * blockDim.x;
   u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
   unsigned seen = 0;
   for (; i + 7 * stride < vectors; i += 8 * stride) {
     uint4 x[8];
 #pragma unroll
-    for (int k = 0; k < 8; ++k) x[k] = __ldcs(data + i + k * stride);
+    for (int k = 0; k < 8; ++k) x[k] = STREAMED ? __ldcs(data + i + k * stride) : data[i + k * stride];
 #pragma unroll
     for (int k = 0; k < 8; ++k) seen ^= x[k].x + x[k].y + x[k].z + x[k].w;
   }
   for (; i < vectors; i += stride) {
-    const uint4 x = __ldcs(data + i);
+    const uint4 x = STREAMED ? __ldcs(data + i) : data[i];
     seen ^= x.x + x.y + x.z + x.w;
   }
   if (seen == never) *sink = seen;
+}
+
+extern "C" __global__ void __launch_bounds__(512) judge_read(const uint4* data, u64 vectors, unsigned* sink,
+                                                             unsigned never) {
+  read_all<true>(data, vectors, sink, never);
+}
+
+// With ordinary loads: lines that are marked to be streamed leave L2 first, and would push out little but each other.
+extern "C" __global__ void __launch_bounds__(512) judge_sweep(const uint4* data, u64 vectors, unsigned* sink,
+                                                              unsigned never) {
+  read_all<false>(data, vectors, sink, never);
 }
 
 extern "C" __global__ void __launch_bounds__(512) judge_copy(const uint4* from, uint4* to, u64 vectors) {

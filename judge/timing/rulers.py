@@ -19,7 +19,7 @@ def rulers_for(arch: str, cache: DiskCache | None = None) -> bytes:
     disk = cache if cache is not None else DiskCache(default_folder())
     target = Target("cubin", arch, "optimized")
     headers = headers_for(source, disk)
-    parts = ["rulers 1", toolkit_version() or "", *target.options, headers.digest, source]
+    parts = ["rulers 2", toolkit_version() or "", *target.options, headers.digest, source]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     known = disk.read(key)
     if known:

@@ -70,6 +70,24 @@ def test_the_rates_of_the_device_are_steady_and_in_proportion(bench):
     assert 0.5 < middle.overhead_us < 50
 
 
+def test_what_was_just_written_is_out_of_l2_when_a_sample_begins(device, bench):
+    size_bytes = 64 << 20
+    address = device.allocate(BufferLabel("x", 4, (size_bytes // 4,), "input"), size_bytes)
+    stopwatch = bench._bench
+
+    def read_us(sweeps):
+        times = []
+        for repeat in range(15):
+            bench.refresh(address, size_bytes // 4, 4, repeat, repeat + 1)
+            read = lambda: stopwatch._read("read", address, size_bytes // 16, stopwatch._sms * 4)  # noqa: E731
+            times.append(stopwatch._cold(read, sweeps))
+        return sorted(times)[7]
+
+    once, often = read_us(1), read_us(20)
+    print(f"\n64 MiB after they were written: swept once {once:.1f} us, twenty times {often:.1f} us")
+    assert abs(once / often - 1) < 0.05
+
+
 def test_the_last_repeat_has_the_data_its_secret_says():
     n = 100_003
     result, asked = timed(DOUBLE, n)
