@@ -14,7 +14,7 @@
 // row columns of 16 bytes are exchanged by the row's number (128-byte swizzle). K is read along its rows, V across them.
 // Predicted: 550 TFLOP/s full, 450 causal.
 // Measured: H200, 16 heads, N = 8192, D = 128: 0.878 ms, 626 TFLOP/s; causal 0.492 ms, 559. N = 4096, D = 64, causal: 0.122
-// ms, 282: a CTA begins and ends alone on its SM, after 16 tiles on average.
+// ms, 282: the long rows of the last heads begin late, and a CTA begins and ends alone on its SM (persistent.cu).
 // @launch warp_groups<D><<<dim3(cdiv(N, kQueries), BH), 32 * kWarps, kAlign + (kQueries + kSlots * kKeys) * kWidth<D> * sizeof(__half)>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

@@ -1,5 +1,9 @@
 // problem: long-context-decode
-// Three steps for each chunk of 1024 tokens, and the online softmax from chunk to chunk. The default launch.
+// Three steps for each chunk of 1024 tokens, and the online softmax from chunk to chunk. The default launch. It shows
+// the recurrence over chunks and needs the same memory at any length, but one block reads all of a sequence for its
+// query head.
+// Measured: H200, 1x131072: 87.8 ms, 12.0 GB/s, 0.3% of the roof; 4x65536: 44.2 ms, 49.0 GB/s, 1.1%; mixed: 88.2 ms,
+// 22.0 GB/s, 0.5%.
 #include "common.cuh"
 
 constexpr int kPage = 16;
