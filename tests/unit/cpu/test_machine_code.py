@@ -67,3 +67,11 @@ def test_code_of_another_processor_is_made_anew(compiled, monkeypatch):
     del compiled[:]
     second.object_file(ONE)
     assert compiled == [ONE]
+
+
+def test_code_of_another_level_is_made_anew(compiled):
+    first = MachineCode()
+    first.object_file(ONE, 0)
+    del compiled[:]
+    first.object_file(ONE, 1)
+    assert compiled == [ONE]

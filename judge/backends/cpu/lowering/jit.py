@@ -1,7 +1,9 @@
-"""LLVM text to machine code: no pass pipeline, codegen level 1, the host's own features.
+"""LLVM text to machine code: no pass pipeline, the host's own features.
 
-Explicit vectors need no optimiser (an O2 pipeline cost ten times the compile for no speed). Machine
-code is a function of the text, the processor and LLVM, so what one process made serves the next.
+Explicit vectors need no optimiser (an O2 pipeline cost ten times the compile for no speed). The code generator runs
+at level 1 for the runtime, which is made once a machine and where kernels spend their time, and at level 0 for kernels:
+those take 2.4 times as long at level 1, which their runs, a sixth faster then, do not bring back. Machine
+code is a function of the text, the level, the processor and LLVM, so what one process made serves the next.
 """
 
 import ctypes
@@ -39,11 +41,18 @@ def host_features() -> HostFeatures:
     return HostFeatures(llvm.get_host_cpu_name(), features.flatten(), bool(wide))
 
 
-@lru_cache(maxsize=1)
-def _target_machine() -> Any:
+RUNTIME_LEVEL = 1
+KERNEL_LEVEL = 0
+"""Of LLVM's code generator."""
+
+
+@lru_cache(maxsize=2)
+def _target_machine(level: int) -> Any:
     host = host_features()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=host.cpu, features=host.features, opt=1, jit=True, codemodel="jitdefault")
+    return target.create_target_machine(
+        cpu=host.cpu, features=host.features, opt=level, jit=True, codemodel="jitdefault"
+    )
 
 
 class MachineCode:
@@ -70,13 +79,13 @@ class MachineCode:
             return b""
         return b"".join(key + _SIZE.pack(len(self._known[key])) + self._known[key] for key in dict.fromkeys(used))
 
-    def object_file(self, text: str) -> bytes:
-        """The object file of a module. Raises RuntimeError when LLVM refuses the text."""
-        key = _fingerprint(text)
+    def object_file(self, text: str, level: int = KERNEL_LEVEL) -> bytes:
+        """The object file of a module. level: of the code generator. Raises RuntimeError when LLVM refuses the text."""
+        key = _fingerprint(text, level)
         if key not in self._known:
             module = llvm.parse_assembly(text)
             module.verify()
-            self._known[key] = _target_machine().emit_object(module)
+            self._known[key] = _target_machine(level).emit_object(module)
             self._made = True
         self._used.append(key)
         return self._known[key]
@@ -98,9 +107,9 @@ def _unpacked(packed: bytes) -> Iterator[tuple[bytes, bytes]]:
         position += size
 
 
-def _fingerprint(text: str) -> bytes:
+def _fingerprint(text: str, level: int) -> bytes:
     host = host_features()
-    about = "\0".join([llvmlite.__version__, host.cpu, host.features, text])
+    about = "\0".join([llvmlite.__version__, host.cpu, host.features, str(level), text])
     return hashlib.sha256(about.encode()).digest()
 
 
@@ -113,18 +122,19 @@ class Engine:
     def __init__(self, prepared: bytes = b"") -> None:
         self.code = MachineCode()
         self.code.offer(prepared)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        self._add(runtime.text())
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(RUNTIME_LEVEL))
+        self._add(runtime.text(), RUNTIME_LEVEL)
         self.run = _RUN(self._engine.get_function_address("judge_run"))
 
     def compile(self, text: str) -> int:
         """Address of the warp function of a lowered kernel. Raises RuntimeError when LLVM refuses the text."""
         name = f"warp_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        self._add(text.replace("@warp(", f"@{name}("))
+        self._add(text.replace("@warp(", f"@{name}("), KERNEL_LEVEL)
         return int(self._engine.get_function_address(name))
 
-    def _add(self, text: str) -> None:
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code.object_file(_with_attributes(text))))
+    def _add(self, text: str, level: int) -> None:
+        code = self.code.object_file(_with_attributes(text), level)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
 
