@@ -39,6 +39,7 @@ from judge.verification.leftovers import template_leftovers
 from judge.verification.mutants import words_with_ids
 from judge.verification.numbers import count_of
 from judge.verification.package import CHEAT, PlantedSubmission, package_faults, planted_submissions
+from judge.verification.remembering import remembering
 from judge.verification.solutions import model_solutions
 from judge.verification.telling import is_match
 from judge.verification.workshop import Workshop
@@ -72,7 +73,8 @@ class Settings:
 
     brief: a kernel that must fail is run on the case it is expected to fail, or up to its first failure; on all
     cases only where that does not show what is expected. Of the model solutions the first runs all cases, the others
-    the samples and a third of the rest. And kernels run in the verifying processes (workshop.py).
+    the samples and a third of the rest. And kernels run in the verifying processes (workshop.py), each of which
+    computes what is expected once (remembering.py).
     only: names of the checks to run, all where it is empty.
     """
 
@@ -169,7 +171,7 @@ def _chosen(checks: list[Check | Finding], only: tuple[str, ...]) -> list[Check 
 def run_check(check: Check, settings: Settings) -> Finding:
     """Run one check in this process; a fault of the judge is a finding that is not ok."""
     started = time.monotonic()
-    problem = load_problem(check.problem)
+    problem = _remembered(check.problem) if settings.brief else load_problem(check.problem)
     try:
         if check.submission is not None:
             ok, text, details = _check_submission(problem, check.submission, settings)
@@ -359,6 +361,12 @@ def _workshop() -> Workshop:
     shop = Workshop()
     Finalize(None, shop.close, exitpriority=1)
     return shop
+
+
+@functools.lru_cache(maxsize=1)
+def _remembered(problem_id: str) -> Problem:
+    """With what this process computed of it; one, because checks come problem by problem."""
+    return remembering(load_problem(problem_id), functools.partial(case_generator, seed=SEED))
 
 
 def _inputs(problem: Problem, case: Case) -> dict[str, Array]:
