@@ -28,7 +28,7 @@ def problem(request):
     return load_problem(request.param)
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=CASES, scope="module")
 def example(request):
     """(problem, case, inputs) of one case."""
     problem_id, case_name = request.param
