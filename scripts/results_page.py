@@ -150,9 +150,9 @@ def _beside_torch(rows: list[Row]) -> list[str]:
         shapes.setdefault((row["shape"], row["dtype"]), {})[who] = row
     lines = ["", "## Beside PyTorch's attention", ""]
     lines += [
-        "Microseconds of the same work, in one run, behind a cold L2 (`tests/bench/sdpa.py`); PyTorch decodes from",
-        "contiguous caches, ours from pages. The last column is the time of PyTorch's fastest backend over ours, and",
-        "where only the types differ, in decoding, our GB/s in float32 over its GB/s.",
+        "Microseconds of the same work, each shape in one run, behind a cold L2 (`tests/bench/sdpa.py`); PyTorch",
+        "decodes from contiguous caches, ours from pages. The last column is the time of PyTorch's fastest backend",
+        "over ours, and where only the types differ, in decoding, our GB/s in float32 over its GB/s.",
         "[ladders.md](ladders.md#beside-pytorch) says where ours is slower, and why.",
         "",
         "| shape | type | ours | flash | cuDNN | memory-efficient | math | ours / fastest of theirs |",
@@ -283,11 +283,15 @@ def _all_trials(known: Sequence[dict[str, Any]], sources: Sequence[Path]) -> dic
                 body = json.loads(path.read_text(encoding="utf-8"))
                 rows = body["rows"] if name != "sdpa" else [_compared(row) for row in body["rows"]]
                 found[name][body["environment"]["date"]] = rows
-    return {
-        # Of what is compared with PyTorch only a whole run says something: all of it is of the same hour.
-        name: runs if name != "sdpa" else {date: runs[date] for date in sorted(runs)[-1:]}
-        for name, runs in found.items()
-    }
+    found["sdpa"] = _latest_of_each_shape(found["sdpa"])
+    return found
+
+
+def _latest_of_each_shape(runs: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """Of a shape that is compared with PyTorch the rows of its latest run alone: all of them are of one hour."""
+    last = {row["shape"]: date for date in sorted(runs) for row in runs[date]}
+    kept = {date: [row for row in rows if last[row["shape"]] == date] for date, rows in sorted(runs.items())}
+    return {date: rows for date, rows in kept.items() if rows}
 
 
 def _compared(row: Row) -> Row:

@@ -71,7 +71,8 @@ def test_the_rates_of_the_device_are_steady_and_in_proportion(bench):
 
 
 def test_what_was_just_written_is_out_of_l2_when_a_sample_begins(device, bench):
-    size_bytes = 64 << 20
+    """The end of a gigabyte that the judge wrote is in the L2, and dirty; its beginning, which is read then, is not."""
+    size_bytes = 1 << 30
     address = device.allocate(BufferLabel("x", 4, (size_bytes // 4,), "input"), size_bytes)
     stopwatch = bench._bench
 
@@ -79,13 +80,13 @@ def test_what_was_just_written_is_out_of_l2_when_a_sample_begins(device, bench):
         times = []
         for repeat in range(15):
             bench.refresh(address, size_bytes // 4, 4, repeat, repeat + 1)
-            read = lambda: stopwatch._read("read", address, size_bytes // 16, stopwatch._sms * 4)  # noqa: E731
+            read = lambda: stopwatch._read("read", address, size_bytes // 64, stopwatch._sms * 4)  # noqa: E731
             times.append(stopwatch._cold(read, sweeps))
         return sorted(times)[7]
 
     once, often = read_us(1), read_us(20)
-    print(f"\n64 MiB after they were written: swept once {once:.1f} us, twenty times {often:.1f} us")
-    assert abs(once / often - 1) < 0.05
+    print(f"\n256 MiB after a GiB was written: swept once {once:.1f} us, twenty times {often:.1f} us")
+    assert abs(once / often - 1) < 0.04
 
 
 def test_the_last_repeat_has_the_data_its_secret_says():

@@ -56,6 +56,16 @@ def test_the_page_has_every_figure_with_device_driver_and_date(script, tmp_path)
         assert words in text
 
 
+def test_a_shape_beside_pytorch_is_of_its_latest_run_alone(script):
+    def row(shape, what, us):
+        return {"shape": shape, "dtype": "f32", "what": what, "median_us": us}
+
+    old = [row("a", "torch math", 9.0), row("a", "torch flash", 8.0), row("b", "torch math", 7.0)]
+    new = [row("a", "torch math", 5.0)]
+    kept = script._latest_of_each_shape({"2026-02": new, "2026-01": old})
+    assert kept == {"2026-01": [old[2]], "2026-02": new}
+
+
 def test_several_files_in_any_order_make_one_page_of_the_latest_figures(script, tmp_path, capsys):
     rung = {
         **{name: value for name, value in ROW.items() if name not in ("solution", "tier")},

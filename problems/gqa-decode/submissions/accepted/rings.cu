@@ -10,8 +10,8 @@
 // - What is on its way lies in shared memory. Each warp copies rounds of tokens with cp.async, kStages - 1 rounds ahead of
 //   the one it works on, and waits for nobody but itself: there is no barrier of the CTA in the loop.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
-// Measured: H200, 64 x 4096: 507.7 us, 4234 GB/s, 95.3% of the roof; another time 498.6 us, 4311 GB/s, 94.5%. With
-// rounds of 4 tokens on their way in registers instead, 12 warps an SM: 558.7 us, 90.0%.
+// Measured: H200, 64 x 4096: 501.4 us, 4287 GB/s, 94.1% of the roof; on others 95.0% and 95.5%; mixed: 151.0 us, 80.5%. With
+// rounds of 4 tokens on their way in registers instead, 12 warps an SM: 558.7 us where this one had 507.7.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]

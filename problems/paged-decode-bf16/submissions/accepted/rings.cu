@@ -12,8 +12,8 @@
 //   and no shuffle is needed but for the maximum. Weights go in two parts (16 bits; the sum of weights is of the same).
 // - o is rescaled only when a maximum passes what weights are measured against by a factor of 2^8.
 // Predicted: 48 mma and 16 ldmatrix a page are 1/4 of what an SM does while a page arrives: 95% of the roof.
-// Measured: H200, 64 x 4096: 260.6 us, 4128 GB/s, 90.6% of the roof. That is 24 us more than the bytes take, as in the other
-// kernels of this kind; with half the bytes it is twice the share.
+// Measured: H200, 64 x 4096: 259.1 us, 4152 GB/s, 90.9% of the roof; on another one 254.5 us, 4228 GB/s, 92.7%; mixed: 82.3 us,
+// 73.9%. Where the rest goes is in docs/ladders.md.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]

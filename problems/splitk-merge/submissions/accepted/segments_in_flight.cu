@@ -7,7 +7,7 @@
 // - 8 weights are handed round, then the loads of 8 segments leave; an empty segment is never loaded.
 // Predicted: 32 warps an SM with up to 4 KB each on the way; two round trips a row (m and l, then O) hide behind
 // other warps: 85 to 90% of the roof.
-// Measured: H200, 256 x 64 x 32: 51.8 us, 3918 GB/s, 90.4% of the roof; 4096 x 32 x 8: 61.7 us, 3889 GB/s, 89.9%.
+// Measured: H200, 256 x 64 x 32: 50.3 us, 4035 GB/s, 88.5% of the roof; 4096 x 32 x 8: 58.5 us, 4101 GB/s, 89.7%.
 // @launch merge_rows<D><<<cdiv(num_seqs * num_heads, kThreads * 4 / D), kThreads>>>(o_part, m_part, l_part, out, num_seqs * num_heads, S)
 #include "common.cuh"
 
