@@ -16,6 +16,7 @@ from judge.api.settings import SETTINGS_VARIABLE, ApiSettings, read_settings
 from judge.dispatch.bell import bell_of
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
+from judge.starting import imported
 from judge.store.database import Database
 from judge.store.submissions import Stored
 from judge.web import pages
@@ -52,6 +53,7 @@ def build_service(settings: ApiSettings) -> Service:
 
 
 def main() -> None:
+    imported()
     die_with_parent()
     settings = read_settings(os.environ.pop(SETTINGS_VARIABLE))
     configure_logs(sys.stderr)

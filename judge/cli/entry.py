@@ -7,6 +7,7 @@ from types import FrameType
 from typing import NoReturn
 
 from judge.cli.exits import Exit
+from judge.starting import imported, put_off
 
 
 def run() -> NoReturn:
@@ -19,8 +20,10 @@ def load() -> Callable[[], NoReturn]:
     # Who starts it in the background of a shell has Ctrl-C ignored, which stays so.
     if callable(signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, _leave)
+    put_off()
     from judge.cli.main import run as run_commands
 
+    imported()
     return run_commands
 
 

@@ -7,11 +7,12 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from judge.starting import command
 
 _PR_SET_PDEATHSIG = 1
 FIRST_PAUSE_S = 0.1
@@ -45,7 +46,7 @@ class Child:
     def start(self) -> None:
         self._started = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", self.module],
+            command(self.module),
             env={**os.environ, **self.variables, _PARENT_VARIABLE: str(os.getpid())},
             pass_fds=tuple(self.descriptors),
             stdin=subprocess.DEVNULL,

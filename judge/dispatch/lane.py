@@ -23,6 +23,7 @@ from judge.dispatch.bell import bell_of
 from judge.dispatch.children import die_with_parent
 from judge.dispatch.logs import configure_logs
 from judge.dispatch.runner import Runner
+from judge.starting import imported
 from judge.store import devices
 from judge.store.database import Database, StoreUnavailable
 from judge.store.models import Submission
@@ -316,6 +317,7 @@ def read_settings(text: str) -> LaneSettings:
 
 
 def main() -> None:
+    imported()
     die_with_parent()
     settings = read_settings(os.environ.pop(SETTINGS_VARIABLE))
     configure_logs(sys.stderr)

@@ -21,6 +21,7 @@ from judge.errors import MachineError
 from judge.sandbox.inside import Confinement, boxed, close_inherited, confine, die_with_supervisor
 from judge.sandbox.limits import ProcessLimits, apply_limits
 from judge.sandbox.privileges import PrivilegeError, drop_root
+from judge.starting import imported
 from judge.worker.execution import run_case
 from judge.worker.messages import fault_header, hello_frame, parse_case, parse_load, result_frame
 from judge.worker.wire import ChannelClosed, Frame, FrameReader, WireError, encode, receive, send_all
@@ -119,6 +120,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--channel", type=int, required=True)
     parser.add_argument("--prepared", type=int, help="descriptor of a file with code the CPU device made before")
     options = parser.parse_args(arguments)
+    imported()
     die_with_supervisor()
     prepared = b"" if options.prepared is None else _read_all(options.prepared)
     close_inherited(options.channel)

@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from judge.compiler.cache import DiskCache
 from judge.errors import MachineError
 from judge.sandbox.process import BoxedProcess
 from judge.sandbox.view import PACKAGE_ROOT, View, gpu_view, plain_view
+from judge.starting import command
 from judge.verdict import Verdict
 from judge.worker.incidents import record_incident
 from judge.worker.logs import LogDrain
@@ -373,7 +373,7 @@ def _in_memory(data: bytes) -> BinaryIO:
 
 
 def _command(kind: Kind, ordinal: int) -> list[str]:
-    return [sys.executable, "-P", "-m", "judge.worker.main", "--device", kind, "--ordinal", str(ordinal)]
+    return [*command("judge.worker.main"), "--device", kind, "--ordinal", str(ordinal)]
 
 
 def _view(kind: Kind, ordinal: int) -> View:

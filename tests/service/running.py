@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from judge.api.settings import SETTINGS_VARIABLE, ApiSettings
+from judge.starting import command
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "practice" / "judge.py"
@@ -129,7 +130,7 @@ def start_api(url, folder, **settings):
     with listening:
         chosen = replace(ApiSettings(), database=url, descriptor=listening.fileno(), **settings)
         return Running(
-            [sys.executable, "-P", "-m", "judge.api.main"],
+            command("judge.api.main"),
             folder,
             {SETTINGS_VARIABLE: chosen.as_json()},
             (listening.fileno(),),
@@ -139,8 +140,8 @@ def start_api(url, folder, **settings):
 
 def start_serve(folder, *arguments, **environment):
     """`judge serve` with one lane for the CPU, on a free port."""
-    command = [sys.executable, str(SCRIPT), "serve", "--port", "0", "--cpu-lanes", "1", *map(str, arguments)]
-    return Running(command, folder, environment)
+    words = [sys.executable, str(SCRIPT), "serve", "--port", "0", "--cpu-lanes", "1", *map(str, arguments)]
+    return Running(words, folder, environment)
 
 
 def submit(client, source=RIGHT, **changes):
