@@ -126,6 +126,8 @@ def verify(
     Raises UsageError where a name in settings.only is no check of any of them.
     """
     checks = _chosen(list(_all_checks(problem_ids)), settings.only)
+    if settings.jobs == 1 or len(checks) == 1:
+        return list(_one_by_one(checks, settings, done))
     # The processes share the cores already.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     futures: list[Future[Finding]] = []
@@ -143,6 +145,15 @@ def verify(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _one_by_one(
+    checks: list[Check | Finding], settings: Settings, done: Callable[[Finding], None]
+) -> Iterator[Finding]:
+    for check in checks:
+        finding = check if isinstance(check, Finding) else run_check(check, settings)
+        done(finding)
+        yield finding
 
 
 def _die_quietly_on_interrupt() -> None:
