@@ -54,7 +54,10 @@ check: setup web ## Every test but no linters
 	if $(BIN)/python -c "import sys; from judge.gpu import gpu_present; sys.exit(not gpu_present())"; then \
 		$(BIN)/pytest -m gpu; fi
 
-test: lint check ## Set up, lint and run every test (GPU tests only where there is a GPU)
+# The scripts of the pages are built while the environment is made and linted.
+test: ## Set up, lint and run every test (GPU tests only where there is a GPU)
+	$(MAKE) --no-print-directory -j 2 lint web
+	$(MAKE) --no-print-directory check
 
 verify: setup ## Prove every problem: accepted pass, wrong fail, mutants are caught
 	$(BIN)/python practice/judge.py verify
