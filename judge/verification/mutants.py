@@ -96,7 +96,8 @@ def shows(problem: Problem, case: Case, inputs: Arrays, mutant: Mutant, referenc
 def _distance(problem: Problem, outputs: Arrays, got: Outputs, reference: Arrays) -> float | None:
     """Relative distance of the answer from a mutant's outputs, None when it is not that mutant's answer.
 
-    Outputs without one finite element prove nothing: every broken kernel may end in NaN.
+    Where a mutant divides nothing by nothing, a kernel may do so too, or guard against it and store 0. Outputs without
+    one finite element prove nothing: every broken kernel may end in NaN.
     """
     distance = scale = 0.0
     differs = telling = False
@@ -105,7 +106,8 @@ def _distance(problem: Problem, outputs: Arrays, got: Outputs, reference: Arrays
         mine = np.asarray(outputs[name], dtype=np.float64)
         truth = np.asarray(reference[name], dtype=np.float64)
         tolerance = tolerance_of(problem, name)
-        if not _close(got[name], mine, tolerance, nan_equal=True):
+        guarded = np.where(np.isnan(mine) & (got[name] == 0), 0.0, mine)
+        if not _close(got[name], guarded, tolerance, nan_equal=True):
             return None
         differs = differs or not _close(mine, truth, tolerance)
         finite = np.isfinite(mine)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,21 +13,29 @@ _OTHER_LINE = re.compile(r"\bat line (\d+)\b")
 _NUMBER = re.compile(r"\d+")
 _RIGHT_VALUES = (Verdict.ACCEPTED, Verdict.REQUIREMENT_UNMET)
 
+Fault = tuple[str, bool, frozenset[int], str, str]
+
 
 def told_case(cases: Iterable[CaseReport], verdict: Verdict) -> CaseReport | None:
-    """The smallest case with the verdict, one whose wrong values are a known mistake before the others.
+    """The smallest case with the verdict; before the others one whose wrong values are a known mistake, and first one
+    that tells the mistake which most cases tell.
 
     None when no case has it. Small means small parameters: such a case can be followed by hand.
     """
-    return min((case for case in cases if case.verdict is verdict), key=_difficulty, default=None)
+    found = [case for case in cases if case.verdict is verdict]
+    told = Counter(mistake for case in found for mistake in _mistakes_of(case))
+    most = max(told.values(), default=0)
+    likely = {mistake for mistake, count in told.items() if count == most}
+    return min(found, key=lambda case: (likely.isdisjoint(_mistakes_of(case)), *_difficulty(case)), default=None)
+
+
+def _mistakes_of(case: CaseReport) -> set[Fault]:
+    return {fault_of(diagnosis) for diagnosis in case.diagnoses if is_match(diagnosis)}
 
 
 def diagnoses_to_tell(case: CaseReport) -> list[Diagnosis]:
     """Faults before warnings, and the mistake that explains the values before what only describes them."""
     return sorted(case.diagnoses, key=lambda d: (d.warning, d.kind is not DiagnosisKind.MUTANT_MATCH))
-
-
-Fault = tuple[str, bool, frozenset[int], str, str]
 
 
 @dataclass(frozen=True)

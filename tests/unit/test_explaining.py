@@ -70,6 +70,15 @@ def test_the_mistake_that_most_wrong_cases_agree_with_is_told(rows, name):
     assert all(f"[{name}]" in report.diagnoses[0].message for report in wrong)
 
 
+def test_the_told_case_is_one_with_the_mistake_that_most_cases_have():
+    # In the two smallest cases the values are those of one mistake, in the three others those of another one.
+    def got(case, x):
+        return x if case.parameters["R"] < 3 else first_rows_right(2)(case, {"x": x})["out"]
+
+    told = told_case(finished(got), Verdict.WRONG_ANSWER)
+    assert (told.name, "[all-but-two]" in told.diagnoses[0].message) == ("rows-3", True)
+
+
 def test_what_one_case_agrees_with_by_chance_is_not_told():
     # One row is a copy where there is no other; with more rows all are three times as large.
     reports = finished(lambda case, x: x if case.parameters["R"] == 1 else 3 * x)

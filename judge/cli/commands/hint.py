@@ -38,6 +38,7 @@ def hint(
         raise typer.Exit(Exit.NOTHING_TO_DO)
     text = files[wanted - 1].read_text(encoding="utf-8")
     say(f"Hint {wanted} of {len(files)}\n\n{plain_statement(text.strip())}")
-    if wanted > shown:
+    # One that was asked for out of its turn leaves those before it for later.
+    if wanted == shown + 1:
         state.hints[problem_id] = wanted
         save_state(state)

@@ -131,6 +131,13 @@ def test_hints_come_one_by_one_and_end(cli):
     assert "First hint." in cli("hint", "second-step").out
 
 
+def test_a_hint_out_of_its_turn_leaves_those_before_it_for_later(cli):
+    assert "Hint 2 of 2" in cli("hint", "first-step", "2").out
+    assert "Hint 1 of 2" in cli("hint", "first-step").out
+    assert "Hint 2 of 2" in cli("hint", "first-step").out
+    assert cli("hint", "first-step").code == Exit.NOTHING_TO_DO
+
+
 def test_formulas_of_hints_are_text_as_those_of_statements_are(cli, problems):
     (problems / "first-step/hints/1.md").write_text(r"With $m = -\infty$ and `$HOME`.", encoding="utf-8")
     assert "With m = -∞ and `$HOME`." in cli("hint", "first-step").out

@@ -23,9 +23,9 @@ def test_the_explained_case_is_told_first_and_no_other_mistake_is_merged_with_it
     large = make_case(WRONG, name="large", parameters={"N": 1000}, diagnoses=(mutant("no_scale"),))
     small = make_case(WRONG, name="small", parameters={"N": 2}, diagnoses=(mutant("zeros"),))
     again = make_case(WRONG, name="again", parameters={"N": 3000}, diagnoses=(mutant("no_scale"),))
-    assert [text for *_, text in results(large, small, again)] == [
-        "case small: It is zeros. [zeros]",
+    assert [text for *_, text in results(small, large, again)] == [
         "case large (and 1 more case): It is no_scale. [no_scale]",
+        "case small: It is zeros. [zeros]",
     ]
 
 

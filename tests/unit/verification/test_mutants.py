@@ -40,6 +40,23 @@ def test_all_nan_proves_nothing(problem):
     assert explained(problem, lambda x: np.full(x.shape, np.nan)) is None
 
 
+def first_row_of_nothing(case, inputs):
+    """A mistake that leaves no key to the first row, so that it is 0 / 0, and copies the others."""
+    found = inputs["x"].astype(np.float64)
+    found[0] = np.nan
+    return {"out": found}
+
+
+@pytest.mark.parametrize(("stored", "told"), [(np.nan, True), (0.0, True), (1.0, False)])
+def test_a_kernel_may_store_zero_where_a_mistake_divides_nothing_by_nothing(stored, told):
+    problem = make_problem(mutants=(Mutant("empty-row", "The first row sees no key.", first_row_of_nothing),))
+
+    def got(x):
+        return np.vstack([np.full_like(x[:1], stored), x[1:]])
+
+    assert (explained(problem, got) is not None) is told
+
+
 def test_the_mistake_that_says_when_it_shows_is_told_first():
     problem = make_problem(
         mutants=(
