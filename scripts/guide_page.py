@@ -20,10 +20,12 @@ from judge.catalogue import find_problems, load_problem
 from judge.problem import Group
 from judge.records import Rates
 from judge.reports.roofline import Picture, Point, draw_svg
+from scripts.older_figures import MARK, MEANING, mark, marked
 
 ROOT = Path(__file__).resolve().parents[1]
 LADDER = "ladder.md"
 UNKNOWN = "(not measured yet)"
+UNTIMED = "not timed"
 
 HEAD = """\
 # A guide to the ladders
@@ -170,15 +172,18 @@ def _section(ladder: Ladder, figures: Figures, drawn: bool) -> list[str]:
         lines += ["", f"![The rungs of {ladder.problem} under the roof](pages/roofline-{ladder.problem}.svg)"]
     cases = bench_cases(ladder.problem)
     lines += ["", f"| rung | {' | '.join(cases)} | beside the rung before |", f"|---|{'---:|' * (len(cases) + 1)}"]
-    before = None
+    before, daggers = None, False
     for rung in ladder.rungs:
         rows = [figures.row(ladder.problem, rung.name, case) for case in cases]
-        cells = ["" if row is None else _cell(row) for row in rows]
+        cells = [UNTIMED if row is None else _cell(row) for row in rows]
+        daggers |= any(row is not None and marked(row) for row in rows)
         now = figures.row(ladder.problem, rung.name, ladder.case)
-        gain = "" if before is None or now is None else f"{before['median_us'] / now['median_us']:.2f} times"
+        gain = "" if before is None or now is None else _gain(before, now)
         lines.append(f"| {rung.name} | {' | '.join(cells)} | {gain} |")
         before = now
     lines += ["", f"Times, and shares of the roof; the last column is of {ladder.case}."]
+    if daggers:
+        lines += ["", f"{MARK} {MEANING}. The text below has the same figures without the mark."]
     for rung in ladder.rungs:
         link = f"[{rung.name}.cu]({folder}/submissions/accepted/{rung.name}.cu)"
         lines += ["", f"**{link}**", figures.said(ladder, rung.text)]
@@ -187,7 +192,11 @@ def _section(ladder: Ladder, figures: Figures, drawn: bool) -> list[str]:
 
 def _cell(row: dict[str, Any]) -> str:
     share = row["roofline_fraction"]
-    return _time(row["median_us"]) + ("" if share is None else f", {share:.1%}")
+    return _time(row["median_us"]) + ("" if share is None else f", {share:.1%}") + mark(marked(row))
+
+
+def _gain(before: dict[str, Any], now: dict[str, Any]) -> str:
+    return f"{before['median_us'] / now['median_us']:.2f} times" + mark(marked(before) or marked(now))
 
 
 def write_guide(body: dict[str, Any], docs: Path) -> list[Path]:

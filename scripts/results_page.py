@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from judge.catalogue import find_problems, load_problem  # noqa: E402 - this script is run as a file
 from scripts.guide_page import write_guide  # noqa: E402
+from scripts.older_figures import MARK, MEANING, NOTE, mark, marked, older  # noqa: E402
 
 Row = dict[str, Any]
 
@@ -105,11 +106,12 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
         verified = f"{row['verified_rows'] / row['rows']:.1%}" if row["rows"] else ""
         flaws = ["noisy"] * row["noisy"] + list(row["limited_by"]) + (["not credible"] if row["refused"] else [])
         lines.append(
-            f"| {row['solution'].partition('/')[2]} | {row['case']} | {row['median_us']:.2f} | {row['rel_ci95']:.2%} | "
+            f"| {row['solution'].partition('/')[2]} | {row['case']} | {row['median_us']:.2f}{mark(marked(row))} | "
+            f"{row['rel_ci95']:.2%} | "
             f"{gbs} | {row['tflops']:.2f} | {row['bound'] or ''} | {share} | {row['tier'] or ''} | {verified} | "
             f"{', '.join(flaws)} |"
         )
-    return lines
+    return lines + (["", NOTE] if any(map(marked, rows)) else [])
 
 
 def _rates(rows: list[Row]) -> list[str]:
@@ -131,10 +133,10 @@ def _rates(rows: list[Row]) -> list[str]:
 
 
 def _latest(taken: dict[str, dict[str, list[Row]]]) -> dict[str, list[Row]]:
-    """taken: of each trial the rows of each date."""
+    """Every row with its date. taken: of each trial the rows of each date."""
     trials: dict[str, list[Row]] = {}
     for name, runs in taken.items():
-        rows = [row for date in sorted(runs) for row in runs[date]]
+        rows = [{"date": date, **row} for date in sorted(runs) for row in runs[date]]
         last = {tuple(row.get(key) for key in SAME): row for row in rows}
         trials[name] = rows if name in ADDED_UP else list(last.values())
     return trials
@@ -152,12 +154,14 @@ def _beside_torch(rows: list[Row]) -> list[str]:
     lines += [
         "Microseconds of the same work, each shape in one run, behind a cold L2 (`tests/bench/sdpa.py`); PyTorch",
         "decodes from contiguous caches, ours from pages. The last column is the time of PyTorch's fastest backend",
-        "over ours, and where only the types differ, in decoding, our GB/s in float32 over its GB/s.",
+        "over ours, which says how many times as fast ours is; where only the types differ, in decoding, it is our GB/s",
+        "in float32 over its GB/s.",
         "[ladders.md](ladders.md#beside-pytorch) says where ours is slower, and why.",
         "",
-        "| shape | type | ours | flash | cuDNN | memory-efficient | math | ours / fastest of theirs |",
+        "| shape | type | ours | flash | cuDNN | memory-efficient | math | times as fast as their fastest |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
+    before = {shape for (shape, _), found in shapes.items() if _reads(shape) and any(map(older, found.values()))}
     for (shape, dtype), found in shapes.items():
         times = [found.get(who, {}).get("median_us") for who in ("ours", *BACKENDS)]
         cells = ["" if time is None else f"{time:.1f}" for time in times]
@@ -165,26 +169,47 @@ def _beside_torch(rows: list[Row]) -> list[str]:
         fastest = min(theirs, key=lambda row: row["median_us"], default=None)
         unit = "" if fastest is None or fastest["ratio_of"] == "time" else " (GB/s)"
         ratio = "" if fastest is None else f"{fastest['ratio']:.2f}{unit}"
-        lines.append(f"| {shape} | {dtype} | {' | '.join(cells)} | {ratio} |")
+        lines.append(f"| {shape}{mark(shape in before)} | {dtype} | {' | '.join(cells)} | {ratio} |")
+    if before:
+        lines += [
+            "",
+            f"{MARK} Ours, and so the last column, {MEANING}. PyTorch's times were always taken behind such loads.",
+        ]
+    return lines
+
+
+def _reads(shape: str) -> bool:
+    """Whether reading bounds a shape: that of decoding, as tests/bench/sdpa.py calls it."""
+    return shape.startswith("decode ")
+
+
+def _beside_ncu(rows: list[Row]) -> list[str]:
+    """A row for each case that was timed here and by ncu."""
+    if not rows:
+        return []
+    lines = ["", "### Beside ncu's kernel duration", ""]
+    lines += [
+        "ncu counts from the first block to the last; two events around a launch also see the launch itself. Each",
+        "starts the kernel in a process of its own and empties the caches in its own way. So the two may differ by a few",
+        "microseconds, which shows where a kernel is short.",
+        "",
+        "| problem | solution | case | judge us | ncu us | ratio | ratio less an empty launch |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        ours, theirs = row["ours_us"], row["ncu_us"]
+        less = f"{(ours - row['empty_us']) / theirs:.3f} |" if "empty_us" in row else "|"
+        lines.append(
+            f"| {row['problem']} | {row.get('solution', '')} | {row['case']} | {ours:.2f}{mark(older(row))} | "
+            f"{theirs:.2f} | {ours / theirs:.3f} | {less}"
+        )
+    if any(map(older, rows)):
+        lines += ["", f"{MARK} {MEANING}, where reading bounds the kernel. ncu's own time is of that day too."]
     return lines
 
 
 def _trials(trials: dict[str, list[Row]]) -> list[str]:
-    lines: list[str] = []
-    if ncu := [row for row in trials.get("ncu", []) if "ncu_us" in row]:
-        lines += ["", "### Beside ncu's kernel duration", ""]
-        lines += [
-            "ncu counts from the first block to the last; two events around a launch also see the launch itself.",
-            "",
-        ]
-        lines += ["| problem | case | judge us | ncu us | ratio | ratio less an empty launch |"]
-        lines += ["|---|---|---:|---:|---:|---:|"]
-        lines += [
-            f"| {row['problem']} | {row['case']} | {row['ours_us']:.2f} | {row['ncu_us']:.2f} | "
-            f"{row['ours_us'] / row['ncu_us']:.3f} | "
-            + (f"{(row['ours_us'] - row['empty_us']) / row['ncu_us']:.3f} |" if "empty_us" in row else "|")
-            for row in ncu
-        ]
+    lines = _beside_ncu([row for row in trials.get("ncu", []) if "ncu_us" in row])
     if repeat := trials.get("repeat", []):
         lines += ["", "### The same kernel again, each time in a fresh worker", ""]
         lines += ["| problem | tries | lowest us | highest us | within 2% | within the interval |"]

@@ -29,14 +29,14 @@ def read_submission(data: bytes, name: str, problem: Problem) -> Submission:
     data: the file's bytes as they are. name: how messages call the file.
     Raises SubmissionError with line and column where there is one.
     """
-    source = decode(data)
+    source = decode(data, problem.id)
     host = separate(source)
     launches, workspaces = _directives(host.comments, problem)
     default_launch = not launches
     notes = list(host.notes)
     if default_launch:
         launches = [read_launch(problem.default_launch, None, 1)]
-        notes.append(f"no @launch line: launched as {problem.default_launch}")
+        notes.append(f"no @launch line: the problem's default launch counts, {problem.default_launch}")
         notes.extend(_looks_like_launch(host))
     return Submission(
         name=name,
@@ -53,8 +53,8 @@ def read_submission(data: bytes, name: str, problem: Problem) -> Submission:
     )
 
 
-def decode(data: bytes) -> str:
-    """The text of a submission, without a byte-order mark.
+def decode(data: bytes, problem_id: str) -> str:
+    """The text of a submission, without a byte-order mark. problem_id: what it was handed in for.
 
     Raises SubmissionError for one that is empty, too large, not UTF-8 or has a NUL byte.
     """
@@ -65,7 +65,7 @@ def decode(data: bytes) -> str:
     body = data.removeprefix(_BOM)
     offset = len(data) - len(body)
     if not body.strip():
-        raise SubmissionError("the file is empty. Begin with the problem's starter: judge start PROBLEM")
+        raise SubmissionError(f"the file is empty. Begin with the problem's starter: judge start {problem_id}")
     nul = body.find(b"\0")
     if nul >= 0:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")) or body.count(b"\0") > len(body) // 4:

@@ -20,14 +20,15 @@ def make_bundle(source: str, report: Report) -> bytes:
     whole = ["judge", "test", name, "--problem", report.problem.id, "--seed", str(report.seed)]
     whole += ["--backend", report.backend.kind]
     commands = [shlex.join(whole)]
+    asked = "All cases again:"
     if report.replay:
+        asked = "All cases again, then the one that the report explains:"
         commands.append(report.replay.replace(shlex.quote(report.submission.name), name, 1))
     readme = (
         f"{report.verdict.label}: {report.problem.id}, version {report.problem.version}, "
         f"judge {report.judge_version}, seed {report.seed}\n"
         f"{one_line(report.message)}\n\n"
-        "All cases again, then the one that the report explains:\n\n"
-        + "".join(f"    {one_line(command)}\n" for command in commands)
+        f"{asked}\n\n" + "".join(f"    {one_line(command)}\n" for command in commands)
     )
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -8,8 +8,8 @@ head as rows of one query, which needs no mask and lets every backend read the c
 A time of PyTorch is taken as ours is: a buffer is read that leaves nothing else in the L2 and hides what the host does
 meanwhile, then CUDA events around the call. Shown are the median, the 10th and 90th percentile, and the error of 64
 rows against float64 (norm of the difference over the norm). Ours run first, in the same run, on the same GPU, and are
-verified; with a BUDGET_S they get at most half of it. `ours / theirs` says how many times as fast ours is; where only
-types differ, in decoding, it compares GB/s.
+verified; with a BUDGET_S they get at most half of it. `times as fast` is their time over ours; where only types differ,
+in decoding, it compares GB/s.
 
 Needs PyTorch with CUDA, which is no dependency of the judge. Writes sdpa.json to $OUT where that is set. BUDGET_S:
 begins nothing new after so many seconds.
@@ -48,7 +48,7 @@ LONG = ("1x131072", 1, 131072)
 
 HEAD = (
     f"{'shape':<32} {'type':<5} {'what':<44} {'median us':>11} {'p10':>11} {'p90':>11} {'GB/s':>6} {'TFLOP/s':>8} "
-    f"{'error':>8} {'ours / theirs':>13}"
+    f"{'error':>8} {'times as fast':>13}"
 )
 
 

@@ -189,6 +189,7 @@ def ncu() -> list[dict[str, Any]]:
         rows.append(
             {
                 "problem": problem.id,
+                "solution": path.name,
                 "case": case.name,
                 "ours_us": timing.median_us,
                 "ncu_us": theirs,

@@ -48,12 +48,59 @@ def test_the_page_has_every_figure_with_device_driver_and_date(script, tmp_path)
     text = (tmp_path / "results.md").read_text()
     for words in (
         "| device | NVIDIA H200 |", "| driver | 580.1 |", "| dates | 2026-01-02T03:04:05+00:00 |",
-        "| warps.cu | bench-64x4096 | 565.30 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold | 92.9% | power cap |",
-        "| warps.cu | bench-mixed | 565.30 | 0.41% |  | 7.60 | launch |  |  | 92.9% | noisy, power cap |",
+        "| warps.cu | bench-64x4096 | 565.30 † | 0.41% | 3800 | 7.60 | memory | 90.2% | gold | 92.9% | power cap |",
+        "| warps.cu | bench-mixed | 565.30 † | 0.41% |  | 7.60 | launch |  |  | 92.9% | noisy, power cap |",
         "| streaming read, GB/s | 4100.0 | 4211.4 |",
         "- gqa-decode/plain.cu: judge_error, no GPU",
     ):  # fmt: skip
         assert words in text
+
+
+SINCE = "2026-11-30T22:13:49+00:00"
+BEFORE = "2026-11-30T22:13:48+00:00"
+
+
+def test_figures_from_before_the_l2_was_swept_with_ordinary_loads_are_marked(script):
+    row = {**ROW, "date": BEFORE}
+    for changes, last in (({}, "565.30 †"), ({"date": SINCE}, "565.30"), ({"bound": "compute"}, "565.30")):
+        lines = script._table([{**row, **changes}, {**ROW, "date": SINCE}])
+        assert f"| bench-64x4096 | {last} |" in lines[2]
+        assert ("† before the L2 was swept" in lines[-1]) == last.endswith("†"), "said once, and only where it is used"
+        assert "| 565.30 | 0.41% |" in lines[3]
+
+
+def test_shapes_beside_pytorch_and_rows_of_ncu_are_marked_by_their_day(script):
+    def shape(name):
+        return {"shape": name, "dtype": "f32", "what": "torch math", "median_us": 9.0}
+
+    dense, decode, new = shape("flash-forward 64"), shape("decode 1x64"), shape("decode 2x64")
+    rows = script._latest({"sdpa": {BEFORE: [dense, decode], SINCE: [new]}})["sdpa"]
+    text = "\n".join(script._beside_torch(rows))
+    assert "| flash-forward 64 | f32 |" in text, "arithmetic bounds it"
+    assert "| decode 1x64 † | f32 |" in text
+    assert "| decode 2x64 | f32 |" in text
+    assert text.count("before the L2 was swept") == 1
+    assert "†" not in "\n".join(script._beside_torch([row for row in rows if row["date"] == SINCE]))
+
+    old = {"problem": "a", "solution": "plain.cu", "case": "b", "ours_us": 10.0, "ncu_us": 8.0}
+    text = "\n".join(script._trials(script._latest({"ncu": {BEFORE: [old], SINCE: [{**old, "case": "c"}]}})))
+    assert "| a | plain.cu | b | 10.00 † | 8.00 |" in text
+    assert "| a | plain.cu | c | 10.00 | 8.00 |" in text
+    assert text.count("before the L2 was swept") == 1
+
+
+def test_the_guide_marks_older_figures_and_says_what_was_not_timed(script):
+    guide = importlib.import_module("scripts.guide_page")
+    ladder = guide.Ladder("gqa-decode", "bench-64x4096", "All.", (guide.Rung("warps", "W."), guide.Rung("rings", "R.")))
+
+    def told(date):
+        rows = [{**ROW, "date": date}, {**ROW, "solution": "gqa-decode/rings.cu", "date": SINCE}]
+        return "\n".join(guide._section(ladder, guide.Figures({"rows": rows}), False))
+
+    assert "| warps | 565.3 us, 90.2% † | not timed |  |" in told(BEFORE)
+    assert "| rings | 565.3 us, 90.2% | not timed | 1.00 times † |" in told(BEFORE), "beside an older one"
+    assert told(BEFORE).count("before the L2 was swept") == 1
+    assert "†" not in told(SINCE)
 
 
 def test_a_shape_beside_pytorch_is_of_its_latest_run_alone(script):
@@ -91,7 +138,7 @@ def test_several_files_in_any_order_make_one_page_of_the_latest_figures(script, 
     assert script.main([*map(str, files), *into]) == 0
     page, store = tmp_path / "results.md", tmp_path / "results.json"
     text, figures = page.read_text(), store.read_text()
-    assert "| warps.cu | bench-64x4096 | 555.50 | 0.41% | 3800 | 7.60 | memory | 90.2% | gold |" in text
+    assert "| warps.cu | bench-64x4096 | 555.50 † | 0.41% | 3800 | 7.60 | memory | 90.2% | gold |" in text
     assert "565.30" in text  # of the case that the later file does not have
     assert not any(word in text for word in ("rings.cu", "1.50"))
     assert "| dates | 2026-01-02T03:04:05+00:00, 2026-02-03T00:00:00+00:00 |" in text

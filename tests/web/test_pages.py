@@ -15,6 +15,7 @@ from judge.problem import Group
 from judge.records import BackendReport, Diagnosis, DiagnosisKind, ErrorSummary, ProblemReference, Report
 from judge.verdict import Verdict
 from judge.web.assets import load_assets
+from judge.web.bundle import make_bundle
 from tests.unit.reports.samples import (
     compile_error_report,
     keys_report,
@@ -174,6 +175,14 @@ def test_tables_and_reports_are_there_as_files(site):
         assert sorted(bundle.namelist()) == ["README.txt", "mine.cu", "report.json"]
         assert bundle.read("mine.cu").decode() == SOURCE
         assert "--case tile-plus-1 --seed 7" in bundle.read("README.txt").decode()
+
+
+def test_the_bundle_names_as_many_commands_as_it_has():
+    for report, words in ((make_report(), "All cases again:"), (wrong_report(), "All cases again, then the one")):
+        with zipfile.ZipFile(io.BytesIO(make_bundle(SOURCE, report))) as bundle:
+            readme = bundle.read("README.txt").decode()
+        assert words in readme
+        assert len(re.findall("^    judge test ", readme, re.M)) == 1 + (report.replay is not None)
 
 
 def test_the_keys_behind_an_error_are_shown_as_sentence_picture_table_and_file(site):

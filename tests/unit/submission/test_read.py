@@ -14,7 +14,7 @@ def read(data, problem=PROBLEM):
 @pytest.mark.parametrize(
     ("data", "words", "line", "column"),
     [
-        (b"", "empty", None, None),
+        (b"", "starter: judge start example", None, None),
         (b"\xef\xbb\xbf \r\n\t", "empty", None, None),
         (b"a" * (MAX_BYTES + 1), f"{MAX_BYTES + 1} bytes", None, None),
         (b"ab\nc\xffd", "0xff at byte 4", 2, 2),
@@ -58,7 +58,8 @@ def test_default_launch_has_no_line():
     assert launch.line is None
     assert launch.kernel.text == "row_norm<D>"
     assert [argument.text for argument in launch.arguments] == ["x", "out", "N", "scale"]
-    assert any("no @launch line" in note for note in submission.notes)
+    default = "row_norm<D><<<"
+    assert any("no @launch line: the problem's default launch counts, " + default in note for note in submission.notes)
 
 
 def test_forgotten_at_sign_is_noted():
