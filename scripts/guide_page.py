@@ -25,7 +25,6 @@ from scripts.older_figures import MARK, MEANING, mark, marked
 ROOT = Path(__file__).resolve().parents[1]
 LADDER = "ladder.md"
 UNKNOWN = "(not measured yet)"
-UNTIMED = "not timed"
 
 HEAD = """\
 # A guide to the ladders
@@ -89,6 +88,13 @@ class Figures:
         """A time that can be believed, or None."""
         row = self._rows.get((f"{problem}/{name}.cu", case))
         return None if row is None or row["refused"] else row
+
+    def cell(self, problem: str, name: str, case: str) -> str:
+        """What a table says of it."""
+        row = self.row(problem, name, case)
+        if row is None:
+            return "not credible" if (f"{problem}/{name}.cu", case) in self._rows else "not timed"
+        return _cell(row)
 
     def said(self, ladder: Ladder, text: str) -> str:
         """The text with its figures. Raises ValueError for a place that names no rung or no bench case."""
@@ -175,7 +181,7 @@ def _section(ladder: Ladder, figures: Figures, drawn: bool) -> list[str]:
     before, daggers = None, False
     for rung in ladder.rungs:
         rows = [figures.row(ladder.problem, rung.name, case) for case in cases]
-        cells = [UNTIMED if row is None else _cell(row) for row in rows]
+        cells = [figures.cell(ladder.problem, rung.name, case) for case in cases]
         daggers |= any(row is not None and marked(row) for row in rows)
         now = figures.row(ladder.problem, rung.name, ladder.case)
         gain = "" if before is None or now is None else _gain(before, now)
@@ -183,7 +189,7 @@ def _section(ladder: Ladder, figures: Figures, drawn: bool) -> list[str]:
         before = now
     lines += ["", f"Times, and shares of the roof; the last column is of {ladder.case}."]
     if daggers:
-        lines += ["", f"{MARK} {MEANING}. The text below has the same figures without the mark."]
+        lines += ["", f"{MARK} {MEANING}.", "The text below has the same figures without the mark."]
     for rung in ladder.rungs:
         link = f"[{rung.name}.cu]({folder}/submissions/accepted/{rung.name}.cu)"
         lines += ["", f"**{link}**", figures.said(ladder, rung.text)]

@@ -1,7 +1,7 @@
 """Which figures were taken before the L2 was swept with ordinary loads, and how the pages mark them.
 
-Until then lines that the judge had written stayed in the L2 and were written back on the kernel's time. What reads memory
-to the end had to wait for that; what multiplies did not.
+Until then lines that the judge had written stayed in the L2 and were written back on the kernel's time. What memory
+bounds had to wait for that; what multiplies did not.
 """
 
 from collections.abc import Mapping

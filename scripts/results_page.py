@@ -154,8 +154,8 @@ def _beside_torch(rows: list[Row]) -> list[str]:
     lines += [
         "Microseconds of the same work, each shape in one run, behind a cold L2 (`tests/bench/sdpa.py`); PyTorch",
         "decodes from contiguous caches, ours from pages. The last column is the time of PyTorch's fastest backend",
-        "over ours, which says how many times as fast ours is; where only the types differ, in decoding, it is our GB/s",
-        "in float32 over its GB/s.",
+        "over ours, which says how many times as fast ours is; where only the types differ, in decoding, our GB/s in",
+        "float32 over its GB/s.",
         "[ladders.md](ladders.md#beside-pytorch) says where ours is slower, and why.",
         "",
         "| shape | type | ours | flash | cuDNN | memory-efficient | math | times as fast as their fastest |",
@@ -173,7 +173,8 @@ def _beside_torch(rows: list[Row]) -> list[str]:
     if before:
         lines += [
             "",
-            f"{MARK} Ours, and so the last column, {MEANING}. PyTorch's times were always taken behind such loads.",
+            f"{MARK} Ours, and so the last column, {MEANING}.",
+            "PyTorch's times were always taken behind such loads.",
         ]
     return lines
 
@@ -190,8 +191,8 @@ def _beside_ncu(rows: list[Row]) -> list[str]:
     lines = ["", "### Beside ncu's kernel duration", ""]
     lines += [
         "ncu counts from the first block to the last; two events around a launch also see the launch itself. Each",
-        "starts the kernel in a process of its own and empties the caches in its own way. So the two may differ by a few",
-        "microseconds, which shows where a kernel is short.",
+        "starts the kernel in a process of its own and empties the caches in its own way. So the two may differ by a",
+        "few microseconds, which shows where a kernel is short.",
         "",
         "| problem | solution | case | judge us | ncu us | ratio | ratio less an empty launch |",
         "|---|---|---|---:|---:|---:|---:|",
@@ -204,7 +205,7 @@ def _beside_ncu(rows: list[Row]) -> list[str]:
             f"{theirs:.2f} | {ours / theirs:.3f} | {less}"
         )
     if any(map(older, rows)):
-        lines += ["", f"{MARK} {MEANING}, where reading bounds the kernel. ncu's own time is of that day too."]
+        lines += ["", f"{MARK} {MEANING},", "where reading bounds the kernel. ncu's own time is of that run too."]
     return lines
 
 

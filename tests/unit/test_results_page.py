@@ -65,7 +65,9 @@ def test_figures_from_before_the_l2_was_swept_with_ordinary_loads_are_marked(scr
     for changes, last in (({}, "565.30 †"), ({"date": SINCE}, "565.30"), ({"bound": "compute"}, "565.30")):
         lines = script._table([{**row, **changes}, {**ROW, "date": SINCE}])
         assert f"| bench-64x4096 | {last} |" in lines[2]
-        assert ("† before the L2 was swept" in lines[-1]) == last.endswith("†"), "said once, and only where it is used"
+        assert ("† taken before the L2 was swept" in lines[-1]) == last.endswith("†"), (
+            "said once, and only where it is used"
+        )
         assert "| 565.30 | 0.41% |" in lines[3]
 
 
@@ -101,6 +103,8 @@ def test_the_guide_marks_older_figures_and_says_what_was_not_timed(script):
     assert "| rings | 565.3 us, 90.2% | not timed | 1.00 times † |" in told(BEFORE), "beside an older one"
     assert told(BEFORE).count("before the L2 was swept") == 1
     assert "†" not in told(SINCE)
+    refused = guide.Figures({"rows": [{**ROW, "refused": "not credible: too fast"}]})
+    assert "| warps | not credible | not timed |  |" in "\n".join(guide._section(ladder, refused, False))
 
 
 def test_a_shape_beside_pytorch_is_of_its_latest_run_alone(script):

@@ -1,7 +1,7 @@
 // problem: flash-decoding
 // 8 segments a query head, each a block that stores its output, m and l; a second launch merges them. It shows the
 // split and the merge; the number of segments is the same whatever the sequence and the device.
-// Measured: H200, 1x131072: 6172 us, 174 GB/s, 3.9% of the roof; 4x16384: 832.4 us, 645 GB/s, 14.4%; mixed: 1566 us,
+// Measured: H200, 1x131072: 6394 us, 168 GB/s, 3.7% of the roof; 4x16384: 832.4 us, 645 GB/s, 14.4%; mixed: 1566 us,
 // 247 GB/s, 5.5%.
 // @workspace float o_part[num_seqs * num_heads * kSplits * D]
 // @workspace float m_part[num_seqs * num_heads * kSplits]

@@ -9,7 +9,7 @@
 // - The second launch has a CTA a query head, whose lanes weigh 32 pieces at once.
 // gqa-decode has the same kernel.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof for 1 x 131072.
-// Measured: H200, 1 x 131072: 257.6 us, 4169 GB/s, 91.4% of the roof; 4 x 16384: 136.8 us, 86.1%; mixed: 112 us, 76.8%.
+// Measured: H200, 1 x 131072: 257.4 us, 4172 GB/s, 91.5% of the roof; 4 x 16384: 136.8 us, 86.1%; mixed: 112.6 us, 76.8%.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]

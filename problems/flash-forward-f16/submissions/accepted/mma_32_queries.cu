@@ -12,8 +12,8 @@
 // Predicted: nothing beforehand. By counts made afterwards a tile of 32 queries and 64 keys takes an SM 384 cycles of
 // tensor cores at the rate of mma.sync, 320 of ldmatrix (mma_swizzled.cu: 512), 190 to issue and 128 of exponentials:
 // 587 TFLOP/s if they all overlapped, 440 if exponentials never did with products.
-// Measured: H200, 16 heads, N = 8192, D = 128: 408 TFLOP/s; causal 408; N = 4096, D = 64, causal: 297. (mma_swizzled.cu in
-// that run: 330, 299, 207. In another it had 328, 297, 206, and with this order of causal rows and nothing else 327, 324, 242.)
+// Measured: H200, 16 heads, N = 8192, D = 128: 409 TFLOP/s; causal 405; N = 4096, D = 64, causal: 294. (mma_swizzled.cu in
+// that run: 327, 297, 204. In another it had 328, 297, 206, and with this order of causal rows and nothing else 327, 324, 242.)
 // @launch mma_32_queries<D><<<dim3(causal ? BH : cdiv(N, kQueries), causal ? cdiv(N, kQueries) : BH), 32 * kWarps, (kQueries + 2 * kStages * kKeys) * D * sizeof(__half)>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

@@ -1,8 +1,8 @@
 // problem: flash-forward-f16
 // One thread a query, sums in float, no tensor cores: half is only how the matrices are stored. The default launch. It
 // shows what the types ask for, and how far float32 units get: what tensor cores are to be measured against.
-// Measured: H200, 4096-64-causal: 2674 us, 12.9 TFLOP/s, 1.4% of the roof; 8192-128: 57.9 ms, 9.5 TFLOP/s, 1.0%;
-// 8192-128-causal: 36.2 ms, 7.6 TFLOP/s, 0.8%.
+// Measured: H200, 4096-64-causal: 2867 us, 12.0 TFLOP/s, 1.3% of the roof; 8192-128: 58.4 ms, 9.4 TFLOP/s, 1.0%;
+// 8192-128-causal: 36.5 ms, 7.5 TFLOP/s, 0.8%.
 #include <cuda_fp16.h>
 #include "common.cuh"
 

@@ -2,19 +2,21 @@
 // needs-gpu: sm_90
 // wgmma: two groups of four warps multiply 64 queries each from shared memory, a third one copies K and V ahead of them.
 //
-// Added over mma_swizzled.cu:
+// Added over mma_32_queries.cu:
 // - wgmma reads K and V from shared memory itself: no ldmatrix, no registers for fragments, and the full rate of the tensor
 //   cores, of which mma.sync reaches two thirds. Weights stay in registers, as the left operand.
 // - The scores of the next tile are multiplied while O takes the weights of this one, and softmax of the next tile runs
 //   while O is still multiplied.
 // - A group of warps of its own copies (cp.async) 32 KB tiles of K and V in turn into a ring of 6; mbarriers say what is
 //   full and what is free. It gives its registers to the others (setmaxnreg).
-// - O is rescaled only when a maximum passes what weights are measured against by a factor of 2^8.
+// As there, O is rescaled only when a maximum passes what weights are measured against by a factor of 2^8. Not as there, causal
+// rows come head by head, the order of mma_swizzled.cu.
 // Shared memory is as wgmma's descriptors name it: panels of 64 halves (128 bytes) a row, 8 rows are 1 KB, and in each
 // row columns of 16 bytes are exchanged by the row's number (128-byte swizzle). K is read along its rows, V across them.
 // Predicted: 550 TFLOP/s full, 450 causal.
 // Measured: H200, 16 heads, N = 8192, D = 128: 0.878 ms, 626 TFLOP/s; causal 0.492 ms, 559. N = 4096, D = 64, causal: 0.122
-// ms, 282: the long rows of the last heads begin late, and a CTA begins and ends alone on its SM (persistent.cu).
+// ms, 282, slower than mma_32_queries.cu (294 to 297): the long rows of the last heads begin late, and a CTA begins and ends
+// alone on its SM. persistent.cu mends both.
 // @launch warp_groups<D><<<dim3(cdiv(N, kQueries), BH), 32 * kWarps, kAlign + (kQueries + kSlots * kKeys) * kWidth<D> * sizeof(__half)>>>(Q, K, V, O, N, scale, causal)
 #include <cuda_fp16.h>
 #include "common.cuh"

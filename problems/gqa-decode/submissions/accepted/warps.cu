@@ -1,6 +1,6 @@
 // problem: gqa-decode
 // One block a KV head: every token goes through the registers of one warp once and serves the whole group.
-// Measured: H200, 64x4096: 1064 us, 45.4% of the roof; mixed: 976.6 us, 12.7%.
+// Measured: H200, 64x4096: 1068 us, 44.2% of the roof; mixed: 985.2 us, 12.4%.
 // @launch gqa_warps<D><<<dim3(num_kv_heads, num_seqs), 32 * kWarps>>>(q, k_cache, v_cache, block_table, context_lens, out, num_heads / num_kv_heads, max_blocks_per_seq, scale)
 #include "common.cuh"
 

@@ -10,7 +10,7 @@
 //   row a CTA, 97% of what 132 SMs with two CTAs each would hold.
 // Predicted: 16 warps an SM with 8 KB each on their way, whatever a round's reduction takes: 32768 x 1024 at 90% (a warp has 15
 // or 16 rows, 3% of the time at the end is not full); 256 x 65536 at 80 to 85%: 30 us of bytes, begin and end 5 to 7 us.
-// Measured: H200, 256 x 65536: 49.1 us, 60.7% of the roof; 32768 x 1024: 86.7 us, 71.2%, less than wide_loads.cu.
+// Measured: H200, 256 x 65536: 50.3 us, 59.2% of the roof; 32768 x 1024: 83.7 us, 73.9%, less than wide_loads.cu.
 // @launch stream_rows<<<min(R, kCtas), 32 * kWarps, kWarps * kStages * kStage * sizeof(float4)>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)
 #include "common.cuh"
 

@@ -12,7 +12,7 @@
 // Tiles of another size than 4, 8, .. 128 take the way of warp_per_row.cu.
 // Predicted: 20 warps an SM with 8 KB each on their way are five times what the latency asks for: 32768 x 1024 at 85 to 90%
 // of the roof. 256 x 65536 has 256 warps on 132 SMs, 16 KB an SM and nothing on its way while a round is reduced: 30%.
-// Measured: H200, 32768 x 1024: 70.6 us, 90.8% of the roof; 256 x 65536: 129 us, 24.1%.
+// Measured: H200, 32768 x 1024: 69.2 us, 89.0% of the roof; 256 x 65536: 130 us, 22.9%.
 // @launch wide_rows<<<cdiv(R, kWarps), 32 * kWarps>>>(scores, v, m_trace, l_trace, o_trace, out, R, T, B)
 #include "common.cuh"
 

@@ -1,7 +1,7 @@
 // problem: standard-attention
 // The formula as it stands: scores, softmax in place, times V; every operand from global memory. It shows the three
 // steps alone, and what operands cost that come from far away.
-// Measured: H200, 2048-128: 37.1 ms, 0.93 TFLOP/s, 1.5% of the roof; 4096-64: 19.0 ms, 0.91 TFLOP/s, 1.5%;
+// Measured: H200, 2048-128: 37.0 ms, 0.93 TFLOP/s, 1.5% of the roof; 4096-64: 19.0 ms, 0.91 TFLOP/s, 1.5%;
 // 4096-64-causal: 19.0 ms, 0.45 TFLOP/s, 0.7%.
 // @workspace float scores[BH * static_cast<long long>(N) * N]
 // @launch scores_of<D><<<dim3(cdiv(N, kThreads), N, BH), kThreads>>>(Q, K, scores, N, scale, causal)
