@@ -9,8 +9,8 @@ import os
 
 VERIFIED_ONE_IN = 3
 VERIFIED_AT_FIRST = 12
-"""Repeats by number, warm-ups counted, that are verified all as far as they are timed: a slow kernel has no more of them,
-and a third of few is too little to go by."""
+"""Repeats, warm-ups counted, of which all that are timed are verified: a slow kernel has no more of them, and a third
+of few is too little to go by."""
 
 MAX_KEPT = 64
 """Repeats whose rows are kept for verification; of more, a random choice."""
