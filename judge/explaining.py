@@ -27,7 +27,7 @@ EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
 
 MANY_CASES = 5
-"""A known mistake that one of so many wrong cases agrees with, and no other, was met by chance."""
+"""A known mistake that one of so many wrong cases in which it may show agrees with, and no other, was met by chance."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Explaining:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._spent = 0.0
-        self._examined = 0
+        self._examined: list[Case] = []
         self._late: str | None = None
         self._kept: dict[str, tuple[CaseReport, WrongCase]] = {}
 
     def begin(self) -> None:
         """Cases of another backend follow."""
         self._late = None
-        self._examined = 0
+        self._examined = []
         self._kept = {}
 
     def is_cheap(self, case: Case, inputs: Mapping[str, Array]) -> bool:
@@ -69,7 +69,8 @@ class Explaining:
         if wrong.explained:
             self._spent += self._price(wrong.case, wrong.inputs)
             # What overflowed denies no mistake: in float64, in which those are computed, it would not have.
-            self._examined += all(np.isfinite(output).all() for output in wrong.outputs.values())
+            if all(np.isfinite(output).all() for output in wrong.outputs.values()):
+                self._examined.append(wrong.case)
         elif self._late is None:
             self._late = report.name
         self._kept[report.name] = (report, wrong)
@@ -109,7 +110,9 @@ class Explaining:
 
     def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
         """mutants: what the case agrees with, the one that most cases agree with first."""
-        by_chance = counts[mutants[0].id] == 1 and self._examined >= MANY_CASES
+        likeliest = mutants[0]
+        chances = sum(likeliest.applies is None or likeliest.applies(case) for case in self._examined)
+        by_chance = counts[likeliest.id] == 1 and chances >= MANY_CASES
         others = [one for one in report.diagnoses if not is_match(one)]
         told = [] if by_chance else [told_match(mutants)]
         return report.model_copy(update={"diagnoses": tuple(others + told)})

@@ -1,5 +1,7 @@
 """Which of several known mistakes a report tells, when single cases agree with more than one, or with a wrong one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,13 @@ def test_what_one_case_agrees_with_by_chance_is_not_told():
     reports = finished(lambda case, x: x if case.parameters["R"] == 1 else 3 * x)
     assert sum(report.verdict is Verdict.WRONG_ANSWER for report in reports) == len(ROWS)
     assert not any(map(is_explained, reports))
+
+
+def test_a_mistake_that_shows_in_few_cases_is_told_of_one(monkeypatch):
+    large = Mutant("large", "Large rows are copies.", first_rows_right(0), lambda case: case.parameters["R"] > 5)
+    monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=(large,)))
+    reports = finished(lambda case, x: x if case.parameters["R"] > 5 else 3 * x)
+    assert [is_explained(report) for report in reports] == [False, False, False, False, True]
 
 
 def test_what_two_of_the_wrong_cases_agree_with_is_told():

@@ -2,12 +2,15 @@
 
 Explicit vectors need no optimiser (an O2 pipeline cost ten times the compile for no speed). The code generator runs
 at level 1 for the runtime, which is made once a machine and where kernels spend their time, and at level 0 for kernels:
-those take 2.4 times as long at level 1, which their runs, a sixth faster then, do not bring back. Machine
-code is a function of the text, the level, the processor and LLVM, so what one process made serves the next.
+those take 2.4 times as long at level 1, which their runs, a sixth faster then, do not bring back. At level 0 every
+spilled value has a place of its own on the stack, at level 1 they share: a kernel with too large a frame is made again
+there, and refused where that does not help. Functions touch each page of their frame: none jumps over a guard page.
+Machine code is a function of the text, the level, the processor and LLVM, so what one process made serves the next.
 """
 
 import ctypes
 import hashlib
+import platform
 import re
 import struct
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from judge.backends.cpu.lowering import runtime
+from judge.backends.cpu.refusal import NotEmulatedError
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int)
 
@@ -44,6 +48,12 @@ def host_features() -> HostFeatures:
 RUNTIME_LEVEL = 1
 KERNEL_LEVEL = 0
 """Of LLVM's code generator."""
+
+MAX_FRAME_BYTES = 1 << 20
+"""Half of the smallest stack that a thread gets by default."""
+
+# mov r11, rsp; sub r11, imm32: the loop that touches the pages of a frame of more than eight.
+_PROBED_FRAME = re.compile(rb"\x49\x89\xe3\x49\x81\xeb(....)", re.DOTALL)
 
 
 @lru_cache(maxsize=2)
@@ -107,6 +117,27 @@ def _unpacked(packed: bytes) -> Iterator[tuple[bytes, bytes]]:
         position += size
 
 
+def frame_bytes(code: bytes) -> int:
+    """The largest frame of the functions of an x86-64 object file; 0 where all have at most eight pages."""
+    return max((int.from_bytes(found[1], "little") for found in _PROBED_FRAME.finditer(code)), default=0)
+
+
+def kernel_code(code: MachineCode, text: str) -> bytes:
+    """The object file of a kernel. Raises NotEmulatedError for one whose values take too much of a stack."""
+    if platform.machine() not in {"x86_64", "AMD64"}:
+        return code.object_file(text, RUNTIME_LEVEL)  # whose frames nobody can read here
+    made = code.object_file(text, KERNEL_LEVEL)
+    if frame_bytes(made) <= MAX_FRAME_BYTES:
+        return made
+    made = code.object_file(text, RUNTIME_LEVEL)
+    if frame_bytes(made) > MAX_FRAME_BYTES:
+        raise NotEmulatedError(
+            f"a kernel with so many values at the same time, {frame_bytes(made)} bytes of a stack where "
+            f"{MAX_FRAME_BYTES} are there"
+        )
+    return made
+
+
 def _fingerprint(text: str, level: int) -> bytes:
     host = host_features()
     about = "\0".join([llvmlite.__version__, host.cpu, host.features, str(level), text])
@@ -123,17 +154,19 @@ class Engine:
         self.code = MachineCode()
         self.code.offer(prepared)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(RUNTIME_LEVEL))
-        self._add(runtime.text(), RUNTIME_LEVEL)
+        self._add(self.code.object_file(_with_attributes(runtime.text()), RUNTIME_LEVEL))
         self.run = _RUN(self._engine.get_function_address("judge_run"))
 
     def compile(self, text: str) -> int:
-        """Address of the warp function of a lowered kernel. Raises RuntimeError when LLVM refuses the text."""
+        """Address of the warp function of a lowered kernel.
+
+        Raises NotEmulatedError as kernel_code() does, and RuntimeError when LLVM refuses the text.
+        """
         name = f"warp_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        self._add(text.replace("@warp(", f"@{name}("), KERNEL_LEVEL)
+        self._add(kernel_code(self.code, _with_attributes(text.replace("@warp(", f"@{name}("))))
         return int(self._engine.get_function_address(name))
 
-    def _add(self, text: str, level: int) -> None:
-        code = self.code.object_file(_with_attributes(text), level)
+    def _add(self, code: bytes) -> None:
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
@@ -153,9 +186,12 @@ def engine() -> Engine:
     return start_engine()
 
 
-_ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512" nounwind {'
+_ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512" "probe-stack"="inline-asm" nounwind {'
 
 
 def _with_attributes(text: str) -> str:
-    """Let the code generator use whole 512-bit registers. A definition's head ends in `) {` or `noinline {`."""
+    """Let the code generator use whole 512-bit registers and touch the pages of a frame in turn.
+
+    A definition's head ends in `) {` or `noinline {`.
+    """
     return re.sub(r"(\)|noinline|strictfp) \{$", rf"\1 {_ATTRIBUTES}", text, flags=re.MULTILINE)
