@@ -50,7 +50,7 @@ PARAMETERS = (
     Parameter("BH", "int", doc="batch entries times heads; every one is independent"),
     Parameter("N", "int", doc="sequence length: queries and keys"),
     Parameter("D", "int", constant=True, doc="head dimension: 32, 64 or 128, known at compile time"),
-    Parameter("scale", "float", doc="factor of every score; not always 1/sqrt(D)"),
+    Parameter("scale", "float", doc="factor of every score, above 0; not always 1/sqrt(D)"),
     Parameter("causal", "bool", doc="true: query i sees the keys 0 .. i"),
 )
 

@@ -53,7 +53,7 @@ PARAMETERS = (
     Parameter("num_blocks", "int", doc="physical pages in each cache"),
     Parameter("PAGE", "int", constant=True, doc="tokens a page, 16, known at compile time"),
     Parameter("D", "int", constant=True, doc="head dimension: 32, 64 or 128, known at compile time"),
-    Parameter("scale", "float", doc="factor of every score; not always 1/sqrt(D)"),
+    Parameter("scale", "float", doc="factor of every score, above 0; not always 1/sqrt(D)"),
 )
 
 

@@ -30,6 +30,12 @@ def test_statement_names_the_interface_and_the_samples(problem):
     assert problem.default_launch in text
 
 
+def test_a_scale_is_as_the_statement_promises(problem):
+    if any(parameter.name == "scale" for parameter in problem.parameters):
+        assert "| `scale` | `float` | | factor of every score, above 0 |" in statement(problem)
+        assert all(case.parameters["scale"] > 0 for case in problem.cases)
+
+
 def test_mathematics_is_balanced(problem):
     text = re.sub(r"```.*?```|`[^`]*`", "", statement(problem), flags=re.DOTALL)
     assert text.count("$") % 2 == 0
