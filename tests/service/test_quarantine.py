@@ -134,9 +134,12 @@ def test_a_gpu_that_breaks_while_it_serves_stops_taking_work(database, user, lan
     one = lane(0)
     first = add(database, user, lane="cuda")
     after_a_round(one, lambda: state(database, first)[0] == "done")
+    # The workers that stand ready die with their GPU, and none follows.
+    pool_of_gpu = one.pools["cuda"]
+    until(lambda: pool_of_gpu.warm == pool_of_gpu.size, 20)
     StandIn.broken = {0}
-    # The worker that stands ready dies with its GPU, and none follows.
-    one.pools["cuda"].take().close()
+    for _ in range(pool_of_gpu.size):
+        pool_of_gpu.take().close()
     waiting = add(database, user, lane="cuda")
     after_a_round(one, lambda: told(database)["h/cuda0"][0] == "quarantined")
     assert HEALTH in told(database)["h/cuda0"][1]
@@ -147,7 +150,7 @@ def test_a_gpu_that_breaks_while_it_serves_stops_taking_work(database, user, lan
 
 def test_judge_errors_in_a_row_are_held_against_the_device(database, user, lane, monkeypatch):
     one = lane(0)
-    until(lambda: one.pools["cuda"].warm == 1, 20)
+    until(lambda: one.pools["cuda"].warm == one.pools["cuda"].size, 20)
 
     def fault(claimed):
         one.judged.append(claimed.lease)
