@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,6 +39,7 @@ __global__ void k(const float* x, float* out, int N, float factor) {{
 }}
 """
 
+Backend = Literal["cpu", "cuda"]
 Verdicts = Annotated[tuple[Verdict, ...], Field(min_length=1)]
 
 
@@ -94,6 +95,10 @@ class Row:
     known: str = ""
     first: bool = True
     timed: bool = False
+
+    def right_on(self, backend: Backend) -> tuple[Verdict, ...]:
+        """The verdicts that are right there."""
+        return self.expect if backend == "cpu" else self.cuda
 
 
 @cache

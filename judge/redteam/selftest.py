@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import judge
 from judge.compiler.cache import DiskCache
 from judge.gpu import gpu_count
 from judge.redteam.exercise import HONEST
-from judge.redteam.rows import Row
-from judge.redteam.trial import Backend, Ground, Outcome, attempt
+from judge.redteam.rows import Backend, Row
+from judge.redteam.trial import Ground, Outcome, attempt
 from judge.verdict import Verdict
 from judge.worker.pool import Pool
 from judge.worker.session import StartWorker
@@ -76,9 +77,7 @@ def workers(backend: Backend, jobs: int) -> Iterator[Callable[[], StartWorker]]:
     count = max(len(ordinals), jobs // JOBS_A_POOL)
     with ExitStack() as stack:
         pools = [
-            stack.enter_context(
-                Pool(backend, -(-jobs // count), lambda ordinal=ordinal: Worker(backend, ordinal=ordinal))  # type: ignore[misc]
-            )
+            stack.enter_context(Pool(backend, -(-jobs // count), partial(Worker, backend, ordinal=ordinal)))
             for ordinal in itertools.islice(itertools.cycle(ordinals), count)
         ]
         turns = itertools.cycle(pools)

@@ -10,14 +10,13 @@ import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from judge.compiler import Compilation, Target, compile_unit
 from judge.compiler.cache import DiskCache
 from judge.pipeline import judge_submission
 from judge.records import Report
 from judge.redteam.exercise import exercise
-from judge.redteam.rows import Row
+from judge.redteam.rows import Backend, Row
 from judge.reports.json import render_json
 from judge.reports.progress import PlainProgress
 from judge.reports.style import Style
@@ -31,8 +30,6 @@ from judge.worker.session import StartWorker
 SUBMISSION_NAME = "submission.cu"
 HURRIED_WALL_S = 1.5
 MAX_REPORT_BYTES = 1 << 20
-
-Backend = Literal["cpu", "cuda"]
 
 
 @dataclass(frozen=True)
@@ -103,10 +100,10 @@ def attempt(row: Row, backend: Backend, ground: Ground, start: StartWorker) -> O
     shown = render_text(report, Style(), source=text, verbose=True)
     data = render_json(report)
     seconds = time.monotonic() - began
-    expected, says = (row.expect, row.says) if backend == "cpu" else (row.cuda, (*row.says, *row.cuda_says))
+    says = row.says if backend == "cpu" else (*row.says, *row.cuda_says)
     longest_s = row.longest_s * ground.slowness
     faults = [
-        *_verdict_faults(report, expected),
+        *_verdict_faults(report, row.right_on(backend)),
         *([f"took {seconds:.1f} s, at most {longest_s:.1f} s are right"] if seconds > longest_s else []),
         *(f"the report does not say {wanted!r}" for wanted in says if wanted not in shown),
         *_told_faults({"report": shown, "JSON": data, "progress": told.getvalue()}, (*ground.secrets, *row.forbid)),

@@ -26,9 +26,9 @@ from judge.compiler.target import Target
 from judge.events import NullSink
 from judge.pipeline import judge_submission
 from judge.problem import Problem
-from judge.redteam.rows import catalogue
+from judge.redteam.rows import Backend, catalogue
 from judge.redteam.selftest import HONEST_ROW, run_rows
-from judge.redteam.trial import Backend, Outcome
+from judge.redteam.trial import Outcome
 from judge.sandbox import process
 from judge.sandbox.bubblewrap import Absence, bubblewrap
 from judge.sandbox.cgroup import find_controllers
@@ -243,8 +243,8 @@ def onslaught(count: int, jobs: int, backend: Backend, within_s: float) -> None:
     print(f"    honest kernel before: {honest[0].verdict}, after: {honest[-1].verdict}")
     for verdict, times in Counter(str(outcome.verdict) for outcome in hostile).most_common():
         print(f"    {times:5}  {verdict}")
-    right = {row.id: row.expect if backend == "cpu" else row.cuda for row in chosen}
-    forged = [one for one in hostile if one.verdict is Verdict.ACCEPTED and Verdict.ACCEPTED not in right[one.row.id]]
+    accepted = [outcome for outcome in hostile if outcome.verdict is Verdict.ACCEPTED]
+    forged = [outcome for outcome in accepted if Verdict.ACCEPTED not in outcome.row.right_on(backend)]
     print(f"    forged verdicts {len(forged)}, broken promises {sum(not outcome.ok for outcome in hostile)}")
     for outcome in hostile:
         for fault in outcome.faults:

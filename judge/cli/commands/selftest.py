@@ -1,7 +1,7 @@
 """`judge selftest`: the catalogue of hostile submissions against this machine's own judge."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -9,6 +9,7 @@ from judge.cli.commands.test import Backend
 from judge.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
+    from judge.redteam.rows import Backend as RowBackend
     from judge.redteam.trial import Outcome
     from judge.reports.style import Style
 
@@ -33,7 +34,7 @@ def selftest(
 
     if backend is Backend.AUTO:
         raise UsageError("The selftest is of one backend: --backend cpu or --backend cuda.")
-    where: Literal["cpu", "cuda"] = "cuda" if backend is Backend.CUDA else "cpu"
+    where: RowBackend = "cuda" if backend is Backend.CUDA else "cpu"
     rows = [
         row
         for row in catalogue()
@@ -70,15 +71,14 @@ def _state(outcome: "Outcome") -> str:
     return "known" if outcome.row.known else "FAIL"
 
 
-def _tell(outcome: "Outcome", backend: str, stream: TextIO, style: "Style") -> None:
+def _tell(outcome: "Outcome", backend: "RowBackend", stream: TextIO, style: "Style") -> None:
     from judge.reports.style import one_line
 
     state = _state(outcome)
     color = {"ok": ("green",), "known": ("yellow",), "FAIL": ("bold", "red")}[state]
-    right = outcome.row.expect if backend == "cpu" else outcome.row.cuda
     lines = [
         f"{style.paint(f'{state:<5}', *color)}  {outcome.seconds:5.1f} s  {outcome.row.id:<34}  {outcome.row.tries}",
-        f"{'':16}got {outcome.verdict}, right: {', '.join(right)}",
+        f"{'':16}got {outcome.verdict}, right: {', '.join(outcome.row.right_on(backend))}",
     ]
     lines += [f"{'':16}{one_line(fault)}" for fault in outcome.faults]
     lines += [f"{'':16}known: {outcome.row.known}"] if state == "known" else []
