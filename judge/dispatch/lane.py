@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from judge.starting import imported
 from judge.store import devices
 from judge.store.database import Database, StoreUnavailable
 from judge.store.models import Submission
-from judge.store.queue import Claimed, claim_next, in_state
+from judge.store.queue import Claimed, StaleLease, claim_next, give_back, in_state, running_attempts
 from judge.verdict import Verdict
 from judge.worker.pool import Loan, Pool
 from judge.worker.supervisor import Kind, Worker
@@ -36,6 +37,7 @@ SETTINGS_VARIABLE = "JUDGE_LANE"
 POLL_S = 0.04
 POLL_WITH_BELL_S = 0.2
 UNDISTURBED_S = 0.5
+AWAY_S = 1.0
 WORKERS_OF_A_SUBMISSION: dict[Kind, int] = {"cpu": 1, "cuda": 2}
 """On a GPU the fast and the optimized module get a process each."""
 
@@ -124,6 +126,7 @@ class LaneProcess:
         main = self.pools[settings.kind]
         self.health = Health(lambda: main.warm, failure=lambda: main.failure)
         self._undisturbed_s = 0.0
+        self._claim_unanswered = False
         lenders: dict[Kind, Callable[[], Loan]] = {kind: self._lender(pool) for kind, pool in self.pools.items()}
         self.boxes = WarmBoxes(_targets(settings.kind), UNDISTURBED_S)
         self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.boxes.compile, self.stop)
@@ -192,18 +195,43 @@ class LaneProcess:
     def _round(self) -> None:
         """Judge until nothing waits."""
         try:
+            self._return_unknown_claims()
             self.tick()
             while not self.stop.is_set() and self.health.ready() and self._work_waits():
-                with self.database.write() as session:
-                    claimed = claim_next(session, self.settings.queues, self.settings.worker)
+                claimed = self._claim()
                 if claimed is None:
                     return
                 # The start of the next worker takes a core from the one that judges; where nobody waits it can wait.
-                self._undisturbed_s = 0.0 if self._work_waits() else UNDISTURBED_S
+                self._undisturbed_s = 0.0 if self._more_work_waits() else UNDISTURBED_S
                 self.judge(claimed)
         except StoreUnavailable as error:
             _log.warning("the store is away", reason=str(error), worker=self.settings.worker)
-            self.stop.wait(1.0)
+            self.stop.wait(AWAY_S)
+
+    def _claim(self) -> Claimed | None:
+        self._claim_unanswered = True
+        with self.database.write() as session:
+            claimed = claim_next(session, self.settings.queues, self.settings.worker)
+        self._claim_unanswered = False
+        return claimed
+
+    def _return_unknown_claims(self) -> None:
+        """A database that went away before it answered may have stored the claim; nobody would judge it."""
+        if not self._claim_unanswered:
+            return
+        with self.database.write() as session:
+            for lease, worker, _ in running_attempts(session):
+                if worker == self.settings.worker:
+                    with suppress(StaleLease):
+                        give_back(session, lease, "the database went away while a worker took it")
+        self._claim_unanswered = False
+
+    def _more_work_waits(self) -> bool:
+        """Only advice: what is claimed is judged, whether the database answers this or not."""
+        try:
+            return self._work_waits()
+        except StoreUnavailable:
+            return False
 
     def _work_waits(self) -> bool:
         # A look that locks nothing; only when there is something does the lane queue up with other writers.

@@ -216,8 +216,8 @@ def test_a_database_that_is_gone_is_waited_for(tmp_path):
         server.start()
         assert verdict(running.client, submission) == "accepted"
         attempts = running.client.get(f"{path}/attempts").json()
-        # The result that could not be stored was kept by its worker, and nobody judged it again.
-        assert [one["state"] for one in attempts] == ["done"]
+        # The result that could not be stored was kept by its worker; at most the claim itself was made again.
+        assert [one["state"] for one in attempts] in (["done"], ["returned", "done"])
         assert verdict(running.client, submit(running.client)) == "accepted"
     finally:
         if running is not None:

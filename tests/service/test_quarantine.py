@@ -75,6 +75,7 @@ def lane(database, url, monkeypatch):
     for one in made:
         for each in one.pools.values():
             each.close()
+        one.boxes.close()
         one.database.close()
 
 
