@@ -122,6 +122,21 @@ def many_cases() -> str:
     return in_kernel("switch(N){" + "".join(f"case {n}:out[{n % 64}]=1;break;" for n in range(8000)) + "}")
 
 
+def _remainders(type_: str) -> str:
+    terms = "".join(f"  sum += x[({type_})(i * {number}) % N];\n" for number in range(3, 203))
+    return in_kernel(f"  float sum = 0;\n{terms}  if (sum == 1.5e38f) return;")
+
+
+@recipe
+def many_remainders() -> str:
+    return _remainders("int")
+
+
+@recipe
+def many_wide_remainders() -> str:
+    return _remainders("long long")
+
+
 @recipe
 def many_gotos() -> str:
     return in_kernel("".join(f"l{n}: if (x[{n % 64}] > {n}) goto l{(n * 7919) % 4000};\n" for n in range(4000)))

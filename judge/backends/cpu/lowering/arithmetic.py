@@ -5,7 +5,7 @@ from collections.abc import Callable
 from judge.backends.cpu.ir import WIDTHS, Instruction
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import float_binary, float_mad, float_unary, is_float_type
-from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem
+from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem, vtype
 
 Operation = Callable[[Lowering, Instruction], None]
 
@@ -145,8 +145,12 @@ def divide(lw: Lowering, instruction: Instruction) -> None:
         safe = b.select(minus, one, safe)
     if safe.vec:
         safe = b.select(lw.mask, safe, one)
-    if safe.vec and BITS[elem] == 32:
+    if (a.vec or safe.vec) and BITS[elem] == 32:
         quotient = _quotient_by_doubles(lw, a, safe, signed)
+    elif (a.vec or safe.vec) and BITS[elem] == 64:
+        a, safe = b.unify(a, safe)
+        name = "judge_sdiv64" if signed else "judge_udiv64"
+        quotient = Value(b.call(vtype(elem, True), name, a.typed, safe.typed), elem, True)
     else:
         quotient = b.binary("sdiv" if signed else "udiv", a, safe)
     if signed:

@@ -105,6 +105,37 @@ done:
     return "\n".join(parts)
 
 
+def quotients() -> str:
+    """64-bit quotients of all lanes, for which no processor has a vector instruction; no divisor is 0."""
+    return "\n".join(
+        f"""
+define <32 x i64> @judge_{op}64(<32 x i64> %a, <32 x i64> %d) {{
+entry:
+  %dividends = alloca [32 x i64], align 64
+  %divisors = alloca [32 x i64], align 64
+  store <32 x i64> %a, ptr %dividends, align 64
+  store <32 x i64> %d, ptr %divisors, align 64
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i2, %loop ]
+  %p = getelementptr i64, ptr %dividends, i32 %i
+  %q = getelementptr i64, ptr %divisors, i32 %i
+  %x = load i64, ptr %p
+  %y = load i64, ptr %q
+  %r = {op} i64 %x, %y
+  store i64 %r, ptr %p
+  %i2 = add i32 %i, 1
+  %more = icmp ult i32 %i2, 32
+  br i1 %more, label %loop, label %done
+done:
+  %out = load <32 x i64>, ptr %dividends, align 64
+  ret <32 x i64> %out
+}}
+"""
+        for op in ("sdiv", "udiv")
+    )
+
+
 def fp8() -> str:
     """e4m3 (kind 0) and e5m2 (kind 1): a byte to f16 bits, and f32 bits to a byte, saturating to finite.
 
