@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from judge.sandbox.owners import PREFIX, is_left, own_prefix
+
 MAX_PROCESSES = 512
 LIMIT_STEP_BYTES = 64 << 20
 """Cases differ by a few bytes, and to write a limit takes 2 ms."""
 
-_PREFIX = "judge-box-"
 _counter = itertools.count()
 
 
@@ -84,7 +85,7 @@ def new_group() -> Group | None:
     if controllers is None:
         return None
     try:
-        return Group(controllers, f"{_PREFIX}{os.getpid()}-{next(_counter)}")
+        return Group(controllers, f"{own_prefix()}{next(_counter)}")
     except OSError:
         return None
 
@@ -133,7 +134,7 @@ def _own_groups(root: Path = Path("/")) -> dict[str, Path]:
 
 def _works(controllers: Controllers) -> bool:
     try:
-        trial = Group(controllers, f"{_PREFIX}{os.getpid()}-trial")
+        trial = Group(controllers, f"{own_prefix()}trial")
     except OSError:
         return False
     try:
@@ -145,8 +146,7 @@ def _works(controllers: Controllers) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    for left in folder.glob(f"{_PREFIX}*"):
-        number = re.match(rf"{_PREFIX}(\d+)-", left.name)
-        if number and not Path(f"/proc/{number[1]}").exists():
+    for left in folder.glob(f"{PREFIX}*"):
+        if is_left(left.name):
             with contextlib.suppress(OSError):
                 left.rmdir()

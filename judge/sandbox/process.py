@@ -28,6 +28,7 @@ from judge.sandbox.bytecode import keep_bytecode
 from judge.sandbox.cgroup import Group, new_group
 from judge.sandbox.inside import ABSENCE_VARIABLE, BOX_VARIABLE, CANARY_VARIABLE
 from judge.sandbox.launcher import on_launcher
+from judge.sandbox.owners import PREFIX, is_left, own_prefix
 from judge.sandbox.privileges import UID_VARIABLE, fresh_uid
 from judge.sandbox.view import View
 
@@ -35,7 +36,6 @@ REAP_LIMIT_S = 10.0
 _INFO_LIMIT_S = 5.0
 _FAREWELL_S = 1.0
 _BOX_HOME = "/tmp"
-_HOME_PREFIX = "judge-box-"
 _JOIN = 'for f in $JUDGE_JOIN; do echo $$ >"$f" || exit 125; done; unset JUDGE_JOIN; exec "$@"'
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -72,7 +72,7 @@ class BoxedProcess:
         _sweep_folders()
         keep_bytecode()
         try:
-            self.home = Path(tempfile.mkdtemp(prefix=f"{_HOME_PREFIX}{os.getpid()}-"))
+            self.home = Path(tempfile.mkdtemp(prefix=own_prefix()))
         except OSError as error:
             raise MachineError(f"no folder can be made in {tempfile.gettempdir()}: {error.strerror}") from error
         info = -1
@@ -237,11 +237,7 @@ class BoxedProcess:
 @cache
 def _sweep_folders() -> None:
     """Remove what supervisors that were killed left: folders, and boxes that wait for an outer half that is gone."""
-    left = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{_HOME_PREFIX}*"):
-        number = folder.name.removeprefix(_HOME_PREFIX).partition("-")[0]
-        if number.isdigit() and not Path(f"/proc/{number}").exists():
-            left.append(folder)
+    left = [folder for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if is_left(folder.name)]
     if left:
         _end_orphans({f"{CANARY_VARIABLE}={folder}".encode() for folder in left})
     for folder in left:

@@ -33,6 +33,7 @@ from judge.sandbox import process
 from judge.sandbox.bubblewrap import Absence, bubblewrap
 from judge.sandbox.cgroup import find_controllers
 from judge.sandbox.frames import PeerGone
+from judge.sandbox.owners import own_prefix
 from judge.sandbox.probing import _Conversation
 from judge.sandbox.view import plain_view
 from judge.selection import Options
@@ -179,7 +180,7 @@ def memory_overrun(runs: int) -> None:
 
 def left_overs() -> dict[str, int]:
     """Of this judge alone: others may be at work on the machine."""
-    mine = f"judge-box-{os.getpid()}-"
+    mine = own_prefix()
     groups = find_controllers()
     return {
         "processes": sum(mine.encode() in environment(entry) for entry in Path("/proc").glob("[0-9]*")),

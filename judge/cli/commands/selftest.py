@@ -57,7 +57,7 @@ def selftest(
                 "ok": not broken,
                 "backend": where,
                 "isolation": {"tier": str(tier.tier), "failures": list(tier.failures)},
-                "rows": [_as_json(outcome) for outcome in outcomes],
+                "rows": [_as_json(outcome, where) for outcome in outcomes],
             }
         )
     else:
@@ -98,11 +98,11 @@ def _summary(outcomes: "list[Outcome]", broken: int, tier: str, why: list[str]) 
     return "\n".join(lines)
 
 
-def _as_json(outcome: "Outcome") -> dict[str, object]:
+def _as_json(outcome: "Outcome", backend: "RowBackend") -> dict[str, object]:
     return {
         "row": outcome.row.id,
         "tries": outcome.row.tries,
-        "expected": [str(verdict) for verdict in outcome.row.expect],
+        "expected": [str(verdict) for verdict in outcome.row.right_on(backend)],
         "got": str(outcome.verdict),
         "seconds": round(outcome.seconds, 3),
         "ok": outcome.ok,

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from judge.sandbox.inside import CANARY_VARIABLE
+from judge.sandbox.owners import is_left, own_prefix
 from judge.sandbox.process import _sweep_folders
 from tests.service.running import until
 
@@ -32,7 +34,8 @@ def box(tmp_path, monkeypatch):
     ended = subprocess.Popen(["true"])
     ended.wait()
     (tmp_path / "bwrap").symlink_to(shutil.which("sleep"))
-    folders = {"dead": tmp_path / f"judge-box-{ended.pid}-a", "alive": tmp_path / f"judge-box-{os.getpid()}-a"}
+    own = own_prefix()
+    folders = {"dead": tmp_path / f"{own.partition('.')[0]}.{ended.pid}-a", "alive": tmp_path / f"{own}a"}
     for folder in folders.values():
         folder.mkdir()
     return tmp_path / "bwrap", folders
@@ -72,3 +75,30 @@ def test_a_box_without_its_outer_half_is_ended_and_no_other(box):
         for pid in (left, theirs, other):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def test_what_another_pid_namespace_owns_is_left_though_no_process_here_has_the_number():
+    own = own_prefix()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    namespace, _, _ = own.removeprefix("judge-box-").partition(".")
+    assert is_left(f"judge-box-{namespace}.{ended.pid}-a")
+    assert not is_left(f"judge-box-{int(namespace) + 1}.{ended.pid}-a")
+    assert not is_left(f"{own}a")
+    assert not is_left(f"judge-box-{ended.pid}-a")
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no program that makes a PID namespace")
+def test_a_judge_in_another_pid_namespace_leaves_our_folders(box):
+    _, folders = box
+    sweep = (
+        "import sys, tempfile; tempfile.tempdir = sys.argv[1]; import judge.sandbox.process as process;"
+        "process._sweep_folders(); print('swept')"
+    )
+    own = folders["alive"]
+    command = ["unshare", "--fork", "--pid", "--mount-proc", sys.executable, "-c", sweep, str(own.parent)]
+    swept = subprocess.run(command, capture_output=True, text=True, check=False)
+    if swept.returncode != 0 and "unshare" in swept.stderr:
+        pytest.skip(f"no PID namespace can be made here: {swept.stderr.strip()}")
+    assert swept.stdout == "swept\n", swept.stderr
+    assert own.exists()
