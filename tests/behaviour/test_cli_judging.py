@@ -46,7 +46,15 @@ def test_accepted_is_0_and_is_remembered(home):
     assert ended.stdout.startswith("ACCEPTED  scaled-add  mine.cu\n")
     assert re.search(r"\[7/7\] cpu +accepted", ended.stderr)
     assert "\x1b" not in ended.stdout + ended.stderr
-    assert judge(home, "solution", PROBLEM).returncode == Exit.ACCEPTED
+    listed = judge(home, "solution", PROBLEM, "--format", "json")
+    assert listed.returncode == Exit.ACCEPTED
+    for one in json.loads(listed.stdout):
+        assert set(one) == {"name", "about", "measured", "source"}
+        shown = judge(home, "solution", PROBLEM, one["name"])
+        assert shown.stdout.rstrip("\n") == one["source"].rstrip("\n")
+        assert json.loads(judge(home, "solution", PROBLEM, one["name"], "--format", "json").stdout) == one
+    assert judge(home, "solution", PROBLEM).stdout.count("\n  ") >= len(json.loads(listed.stdout)) > 0
+    assert "No solution" in judge(home, "solution", PROBLEM, "nonesuch").stderr
 
 
 def test_wrong_answer_is_1_and_its_replay_line_runs_the_case_again(home):
