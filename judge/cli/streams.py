@@ -1,7 +1,8 @@
 """The three standard streams as the rest of the command line may rely on them, whatever the shell did to them.
 
 stdin   closed: sys.stdin stays None, and descriptor 0 is taken, so that no other file becomes it
-stdout  what cannot be written is a MachineError, told once; a reader that has gone is a BrokenPipeError
+stdout  what cannot be written is a MachineError, told once; for a reader that has gone the rest is dropped, so that
+        `judge test FILE | head` ends with the exit code of the verdict
 stderr  what cannot be written is dropped: progress that nobody sees is no reason to fail
 """
 
@@ -50,7 +51,8 @@ class _Results(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise
+            drop_results()
+            return memoryview(data).nbytes
         except OSError as error:
             # Else the flush at exit fails a second time, with a traceback.
             drop_results()

@@ -57,6 +57,23 @@ def test_accepted_is_0_and_is_remembered(home):
     assert "No solution" in judge(home, "solution", PROBLEM, "nonesuch").stderr
 
 
+def test_a_reader_that_goes_away_changes_no_exit_code(home):
+    (home / "unlaunchable.cu").write_bytes(kernel(block="4096"))
+    (home / "right.cu").write_bytes(kernel())
+    for name, code in (("unlaunchable.cu", Exit.COMPILE_ERROR), ("right.cu", Exit.ACCEPTED)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            words = [sys.executable, str(SCRIPT), "test", name, "--backend", "cpu"]
+            ended = subprocess.run(
+                words, cwd=home, env=environment(home), stdout=writer, stderr=subprocess.PIPE, check=False
+            )
+        finally:
+            os.close(writer)
+        assert ended.returncode == code, ended.stderr
+        assert b"Traceback" not in ended.stderr
+
+
 def test_wrong_answer_is_1_and_its_replay_line_runs_the_case_again(home):
     ended = run(home, kernel(body=RIGHT.replace("a * ", "")), "--seed", "3")
     assert ended.returncode == Exit.NOT_ACCEPTED
