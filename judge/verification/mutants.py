@@ -21,13 +21,16 @@ Outputs = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class _Match:
+    """telling: whether the mutant has a finite value here. One without says nothing by itself, only what may be too."""
+
     mutant: Mutant
     distance: float
+    telling: bool
 
     @property
-    def order(self) -> tuple[bool, float]:
+    def order(self) -> tuple[bool, bool, float]:
         """Smaller is told first: a mistake that says when it shows beats one that always may."""
-        return (self.mutant.applies is None, self.distance)
+        return (not self.telling, self.mutant.applies is None, self.distance)
 
 
 def explain_by_mutant(
@@ -38,7 +41,7 @@ def explain_by_mutant(
     got and reference: float64 outputs in the problem's shapes.
     """
     matches = sorted(matching_mutants(problem, case, inputs, got, reference), key=lambda m: m.order)
-    return told_match([match.mutant for match in matches]) if matches else None
+    return told_match([match.mutant for match in matches]) if matches and matches[0].telling else None
 
 
 def told_match(mutants: Sequence[Mutant]) -> Diagnosis:
@@ -71,9 +74,9 @@ def matching_mutants(problem: Problem, case: Case, inputs: Arrays, got: Outputs,
             continue
         with np.errstate(all="ignore"):
             outputs = mutant.compute(case, inputs)
-        distance = _distance(problem, outputs, got, reference)
-        if distance is not None:
-            found.append(_Match(mutant, distance))
+        match = _match(problem, mutant, outputs, got, reference)
+        if match is not None:
+            found.append(match)
     return found
 
 
@@ -93,14 +96,15 @@ def shows(problem: Problem, case: Case, inputs: Arrays, mutant: Mutant, referenc
     )
 
 
-def _distance(problem: Problem, outputs: Arrays, got: Outputs, reference: Arrays) -> float | None:
-    """Relative distance of the answer from a mutant's outputs, None when it is not that mutant's answer.
+def _match(problem: Problem, mutant: Mutant, outputs: Arrays, got: Outputs, reference: Arrays) -> _Match | None:
+    """With the relative distance of the answer from the mutant's outputs; None when it is not that mutant's answer.
 
-    Where a mutant divides nothing by nothing, a kernel may do so too, or guard against it and store 0. Outputs without
-    one finite element prove nothing: every broken kernel may end in NaN.
+    Where a mutant gives NaN, a kernel may do so too, or guard against it and store 0. Outputs without one finite
+    element tell nothing: every broken kernel may end in NaN. Zeros in their place may be that mistake, if other cases
+    tell it.
     """
     distance = scale = 0.0
-    differs = telling = False
+    differs = telling = guards = False
     for buffer in problem.outputs:
         name = buffer.name
         mine = np.asarray(outputs[name], dtype=np.float64)
@@ -112,11 +116,12 @@ def _distance(problem: Problem, outputs: Arrays, got: Outputs, reference: Arrays
         differs = differs or not _close(mine, truth, tolerance)
         finite = np.isfinite(mine)
         telling = telling or bool(finite.any())
+        guards = guards or bool(np.isfinite(guarded).all())
         distance += float(((got[name][finite] - mine[finite]) ** 2).sum())
         scale += float((mine[finite] ** 2).sum())
-    if not differs or not telling:
+    if not differs or not (telling or guards):
         return None
-    return distance / scale if scale > 0 else distance
+    return _Match(mutant, distance / scale if scale > 0 else distance, telling)
 
 
 def _close(

@@ -57,6 +57,17 @@ def test_a_kernel_may_store_zero_where_a_mistake_divides_nothing_by_nothing(stor
     assert (explained(problem, got) is not None) is told
 
 
+@pytest.mark.parametrize("known", [("zeros", "everything-nan"), ("everything-nan",)])
+def test_zeros_where_a_mistake_gives_nan_alone_tell_that_mistake_only_beside_another(known):
+    problem = make_problem()
+    problem = replace(problem, mutants=tuple(one for one in problem.mutants if one.id in known))
+    diagnosis = explained(problem, np.zeros_like)
+    if "zeros" in known:
+        assert "[zeros] (in this case the same values as: everything-nan)" in diagnosis.message
+    else:
+        assert diagnosis is None
+
+
 def test_the_mistake_that_says_when_it_shows_is_told_first():
     problem = make_problem(
         mutants=(
