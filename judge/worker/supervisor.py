@@ -310,10 +310,7 @@ class Worker:
                 allowed = (
                     f"{limit_s:g} s and {self.limits.grace_s:g} s more" if limit_s else f"{self.limits.load_s:g} s"
                 )
-                advice = (
-                    "much code takes long, as of loops unrolled many times or functions of large headers, which are "
-                    "expanded in place; unroll less (#pragma unroll 1), call less, or judge it on a GPU"
-                )
+                advice = "much code takes long: unroll less, call less of large headers, or judge it on a GPU"
                 return CaseResult(Verdict.TIME_LIMIT, f"{what} within {allowed} {when}: {advice}", fatal=True)
             return CaseResult(Verdict.TIME_LIMIT, f"the kernel did not end{figure} and was killed {when}", fatal=True)
         if reason == "memory":
