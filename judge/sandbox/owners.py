@@ -16,7 +16,11 @@ _NAME = re.compile(rf"{PREFIX}(\d+)\.(\d+)-")
 
 @cache
 def _namespace() -> int:
-    return Path("/proc/self/ns/pid").stat().st_ino
+    """0 without /proc, where nothing is known to be gone."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
 
 
 def own_prefix() -> str:
@@ -27,4 +31,5 @@ def own_prefix() -> str:
 def is_left(name: str) -> bool:
     """Whether it is the name of a thing whose process is known to be gone."""
     found = _NAME.match(name)
-    return found is not None and int(found[1]) == _namespace() and not Path(f"/proc/{found[2]}").exists()
+    known = found is not None and _namespace() != 0 and int(found[1]) == _namespace()
+    return found is not None and known and not Path(f"/proc/{found[2]}").exists()

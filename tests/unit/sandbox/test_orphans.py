@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from judge.sandbox import owners
 from judge.sandbox.inside import CANARY_VARIABLE
 from judge.sandbox.owners import is_left, own_prefix
 from judge.sandbox.process import _sweep_folders
@@ -86,6 +87,12 @@ def test_what_another_pid_namespace_owns_is_left_though_no_process_here_has_the_
     assert not is_left(f"judge-box-{int(namespace) + 1}.{ended.pid}-a")
     assert not is_left(f"{own}a")
     assert not is_left(f"judge-box-{ended.pid}-a")
+
+
+def test_without_proc_things_have_names_and_none_is_known_to_be_left(monkeypatch):
+    monkeypatch.setattr(owners, "_namespace", lambda: 0)
+    assert own_prefix() == f"judge-box-0.{os.getpid()}-"
+    assert not is_left("judge-box-0.999999999-a")
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no program that makes a PID namespace")
