@@ -31,5 +31,6 @@ def own_prefix() -> str:
 def is_left(name: str) -> bool:
     """Whether it is the name of a thing whose process is known to be gone."""
     found = _NAME.match(name)
-    known = found is not None and _namespace() != 0 and int(found[1]) == _namespace()
-    return found is not None and known and not Path(f"/proc/{found[2]}").exists()
+    if found is None or _namespace() == 0 or int(found[1]) != _namespace():
+        return False
+    return not Path(f"/proc/{found[2]}").exists()
