@@ -25,6 +25,17 @@ def memory_hints(rng):
 
 
 @case("ptx.cu")
+def cache_policies(rng):
+    x = normal(rng, 32, 4)
+    kept = np.arange(4) < (np.arange(32) % 5)[:, None]
+    out = np.concatenate([x, np.where(kept, x, f32(0)), np.zeros_like(x)])
+    column = x[::-1, 0]
+    sums = np.concatenate([column, np.array([32, 64, 1, 2], f32), np.stack([column, -column], axis=1).ravel()])
+    arguments = [x, blank((96, 4)), np.concatenate([blank(32), np.zeros(4, f32), blank(64)])]
+    return Run("cache_policies", (1,), (32,), arguments, {1: out, 2: sums})
+
+
+@case("ptx.cu")
 def bits_in_detail(rng):
     x = rng.integers(1, 1 << 32, 25, dtype=u32) >> rng.integers(0, 20, 25, dtype=u32)
     rows = []

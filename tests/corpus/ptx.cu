@@ -30,6 +30,37 @@ extern "C" __global__ void memory_hints(const float* x, float* out, double* tota
   asm volatile("red.global.max.u32 [%0+4], %1;" ::"l"(marks), "r"(i) : "memory");
 }
 
+// Policies tell a GPU's L2 what to keep; what is loaded, stored, copied and added stays what it is.
+extern "C" __global__ void cache_policies(const float4* x, float4* out, float* sums) {
+  __shared__ float4 tile[3][32];
+  const int i = threadIdx.x;
+  unsigned long long first, last, some, range;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
+  asm("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %0, 0.25;" : "=l"(some));
+  asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(last));
+  asm("createpolicy.range.global.L2::evict_last.L2::evict_first.b64 %0, [%1], %2, %3;"
+      : "=l"(range) : "l"(x), "r"(512), "r"(1024));
+  asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(x));
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(&tile[0][i]));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(x + i), "l"(first) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
+               ::"r"(to + 512), "l"(x + i), "r"(4 * (i % 5)), "l"(some) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, 0, %2;"
+               ::"r"(to + 1024), "l"(x + i), "l"(last) : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  float a;
+  asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(a) : "l"(x + 31 - i), "l"(range));
+  for (int k = 0; k < 3; ++k) out[32 * k + i] = tile[k][i];
+  asm volatile("st.global.L2::cache_hint.f32 [%0], %1, %2;" ::"l"(sums + i), "f"(a), "l"(first) : "memory");
+  asm volatile("red.global.L2::cache_hint.add.f32 [%0], %1, %2;" ::"l"(sums + 32), "f"(1.f), "l"(first) : "memory");
+  float before;
+  asm volatile("atom.global.L2::cache_hint.add.f32 %0, [%1], %2, %3;"
+               : "=f"(before) : "l"(sums + 33), "f"(2.f), "l"(some) : "memory");
+  asm volatile("atom.global.L2::cache_hint.cas.b32 %0, [%1], %2, %3, %4;"
+               : "=f"(before) : "l"(sums + 34 + i / 16), "f"(0.f), "f"(1.f + i / 16), "l"(last) : "memory");
+  asm volatile("st.global.L2::cache_hint.v2.f32 [%0], {%1, %2}, %3;" ::"l"(sums + 36 + 2 * i), "f"(a), "f"(-a), "l"(last) : "memory");
+}
+
 extern "C" __global__ void bits_in_detail(const unsigned* x, int* out) {
   unsigned v = x[threadIdx.x];
   int *row = out + threadIdx.x * 8, r[8];

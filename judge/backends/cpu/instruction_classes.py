@@ -21,6 +21,7 @@ _BY_OPCODE = {
         "stmatrix",
         "discard",
         "applypriority",
+        "createpolicy",
     },
     "control": {"bra", "brx", "ret", "exit", "trap", "call", "nanosleep"},
     "conversion": {"cvt", "cvta"},

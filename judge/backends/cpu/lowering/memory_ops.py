@@ -512,6 +512,11 @@ def prefetch(lw: Lowering, instruction: Instruction) -> None:
     """Hints: nothing to do."""
 
 
+def policy(lw: Lowering, instruction: Instruction) -> None:
+    """An opaque value that tells a GPU's L2 what to keep: any serves."""
+    lw.write(instruction.destinations[0], const_int(0, "i64"))
+
+
 def fence(lw: Lowering, instruction: Instruction) -> None:
     """A CTA's warps run one after another, so only the watch has to know."""
     if lw.watch:
@@ -535,6 +540,7 @@ OPERATIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
     "prefetchu": prefetch,
     "discard": prefetch,
     "applypriority": prefetch,
+    "createpolicy": policy,
     "membar": fence,
     "fence": fence,
     "nanosleep": prefetch,

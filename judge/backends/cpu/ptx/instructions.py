@@ -21,6 +21,7 @@ _CACHE = (
     "ca cg cs lu cv wb wt nc L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last "
     "L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint L2::64B L2::128B L2::256B unified"
 )
+_PRIORITY = "L2::evict_normal L2::evict_first L2::evict_last L2::evict_unchanged"
 _VECTOR = "v2 v4 v8"
 _LAYOUT = "row col"
 _WMMA_SHAPES = "m16n16k16 m8n32k16 m32n8k16 m8n8k32 m8n8k128 m16n16k8 m8n8k4"
@@ -90,6 +91,10 @@ _TABLE: dict[str, tuple[str, str, int]] = {
     "st": ("mv mvr", f"{_ORDER} {_SCOPE} {_SPACE} {_CACHE} {_VECTOR}", 1),
     "prefetch": ("m", f"global local {_CACHE} L1 L2 L2::evict_last L2::evict_normal const param tensormap", 0),
     "prefetchu": ("m", "L1", 0),
+    "applypriority": ("mi", "global L2::evict_normal", 0),
+    "createpolicy.fractional": ("d dr", _PRIORITY, 1),
+    "createpolicy.range": ("dmrr", f"global {_PRIORITY}", 1),
+    "createpolicy.cvt": ("dr", "L2", 1),
     "isspacep": ("dr", _SPACE, 0),
     "cvta": ("dr", f"to {_SPACE}", 1),
     "cvt": ("dr drr drrr", _ROUND + " rni rzi rmi rpi relu satfinite pack", 2),
@@ -175,6 +180,7 @@ _TYPE_ROWS = {
     "mov": f"pred {_INT} {_BITS} {_FLOAT} b128",
     "ld st ldu": f"{_INT} {_BYTES} {_BITS} {_FLOAT} b128",
     "cvta": "u32 u64",
+    "createpolicy.fractional createpolicy.range createpolicy.cvt": "b64",
     "cvt": _CONVERTED,
     "nanosleep": "u32",
     "bar.red bar.cta.red barrier.red barrier.cta.red": "u32 pred",
@@ -188,11 +194,11 @@ _TYPE_ROWS = {
 
 # Real PTX which is refused by name when a kernel reaches it.
 _GPU_ONLY = """
-alloca applypriority barrier.cluster clusterlaunchcontrol cp.async.bulk cp.async.mbarrier cp.reduce createpolicy
-discard fence.mbarrier_init fence.proxy getctarank griddepcontrol istypep mapa mbarrier mma.sp
-mma.sp::ordered_metadata multimem red.async setmaxnreg st.async st.bulk stackrestore stacksave suld suq sured
-sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2
-vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma
+alloca barrier.cluster clusterlaunchcontrol cp.async.bulk cp.async.mbarrier cp.reduce discard fence.mbarrier_init
+fence.proxy getctarank griddepcontrol istypep mapa mbarrier mma.sp mma.sp::ordered_metadata multimem red.async
+setmaxnreg st.async st.bulk stackrestore stacksave suld suq sured sust tcgen05 tensormap tex tld4 txq vabsdiff
+vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr
+vsub vsub2 vsub4 wgmma
 """
 
 # Of these, the forms that mean something in a cluster of one block are written out (one_cta.py).

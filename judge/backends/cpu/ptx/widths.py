@@ -52,6 +52,10 @@ def mismatch(
     """Why an operand does not fit its instruction, "" when all do."""
     if opcode in ("bar", "barrier") and "warp" not in modifiers:
         return _count_mismatch(modifiers, sources)
+    if "L2::cache_hint" in modifiers and sources:
+        *sources, policy = sources
+        if isinstance(policy, ir.Register) and policy.bits != 64:
+            return f"{policy.name} is a .{policy.type} register, not a .b64 one"
     types = [m for m in modifiers if m in ir.WIDTHS]
     if not types:
         return ""
