@@ -5,7 +5,8 @@
 
 The GPU part runs where a GPU is. The fast module comes first there because full optimization can
 take 20 s: nobody should wait for the optimizer to hear that the answer is wrong. Both have to be right, also where
-the optimized one is at hand: the verdict on a source must not depend on who was judged before.
+the optimized one is at hand: the verdict on a source must not depend on who was judged before. Only of a trap the
+optimized one decides: NVRTC's quick mode has made instructions of right kernels that no GPU knows.
 
 One of the three borders of the product: whatever goes wrong in our own code below here becomes a
 judge_error with an incident id, never the learner's verdict.
@@ -46,7 +47,7 @@ from judge.selection import Options, choose_cases
 from judge.submission.model import Submission
 from judge.submission.read import read_submission
 from judge.submission.unit import TranslationUnit, build_unit
-from judge.summary import all_accepted, at, backend_report, place, unused_backend
+from judge.summary import all_accepted, at, backend_report, met_unknown_instructions, place, unused_backend
 from judge.verdict import Verdict
 from judge.verification.failuremap import only_telling_maps
 from judge.verification.requirements import baseline_names
@@ -235,7 +236,12 @@ class _Judging:
             reports = casework.run(
                 session, compilation.lowered, correctness, fail_fast=self.options.fail_fast, kept=True, quiet=True
             )
-            if not all_accepted(reports):
+            if met_unknown_instructions(reports):
+                self.sink.note(
+                    "The quickly compiled module stopped at a trap or an instruction that the GPU does not know, which "
+                    "can be its compiler's fault: the optimized module decides."
+                )
+            elif not all_accepted(reports):
                 self.cases.extend(reports)
                 self.incident = casework.incident
                 return

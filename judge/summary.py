@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from judge.backends.base import DeviceProperties
+from judge.backends.base import UNKNOWN_INSTRUCTION, DeviceProperties
 from judge.compiler import CPU_ARCH
 from judge.records import BackendReport, CaseReport
 from judge.selection import Options
@@ -12,6 +12,12 @@ from judge.worker.session import Session
 
 def all_accepted(reports: Iterable[CaseReport]) -> bool:
     return all(report.verdict is Verdict.ACCEPTED for report in reports)
+
+
+def met_unknown_instructions(reports: Iterable[CaseReport]) -> bool:
+    """Whether whatever failed did so at an instruction that the GPU does not know."""
+    failed = [report for report in reports if report.verdict not in (Verdict.ACCEPTED, Verdict.NOT_RUN)]
+    return bool(failed) and all(UNKNOWN_INSTRUCTION in report.message for report in failed)
 
 
 def backend_report(properties: DeviceProperties, session: Session) -> BackendReport:

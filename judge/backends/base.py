@@ -157,6 +157,9 @@ class ModuleImage:
     kernels: Mapping[str, str]
 
 
+UNKNOWN_INSTRUCTION = "the kernel executed a trap or an illegal instruction"
+"""What a fault at such an instruction says."""
+
 POISON_BYTE = 0xFF
 """Outputs and workspaces are filled with it: every float type reads as NaN, int32 as -1."""
 

@@ -12,10 +12,14 @@ import sys
 import numpy as np
 
 from judge.backends.cpu.device import CpuDevice
+from judge.backends.cuda.faults import launch_fault
 from judge.sandbox.inside import Confinement, close_inherited
 from judge.timing.fresh import flipped
 from judge.timing.sampling import Conditions, RatesSample
 from judge.worker.main import serve
+
+TRAP = b"// an instruction that no GPU knows"
+"""A module that has this somewhere stops in its first launch."""
 
 
 class SteadyBench:
@@ -55,6 +59,11 @@ class StandIn(CpuDevice):
     def load(self, image, source, prepared=b""):
         self._loaded = (image, source, prepared)
         super().load(image, source, prepared)
+
+    def launch(self, launch, **options):
+        if TRAP in self._loaded[0] and not launch.kernel.startswith("judge_plan"):
+            raise launch_fault(715, "illegal instruction", while_running=True)
+        return super().launch(launch, **options)
 
     def renew(self):
         self.load(*self._loaded)

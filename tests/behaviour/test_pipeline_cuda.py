@@ -20,6 +20,7 @@ from judge.sandbox.view import plain_view
 from judge.selection import Options
 from judge.verdict import Verdict
 from judge.worker import supervisor
+from tests.behaviour.cuda_stand_in import TRAP
 from tests.behaviour.test_pipeline import PROBLEM, RIGHT, changed
 
 STAND_IN = Path(__file__).parent / "cuda_stand_in.py"
@@ -42,9 +43,10 @@ class Notes(NullSink):
 
 
 class Targets(list):
-    """What was compiled for, in order. broken: modes in which nothing compiles."""
+    """What was compiled for, in order. broken, trapping: modes in which nothing compiles, or all of it traps."""
 
     broken = ()
+    trapping = ()
 
 
 @pytest.fixture
@@ -61,6 +63,8 @@ def targets(tmp_path, monkeypatch):
     def compile_unit(unit, target):
         asked.append((target.kind, target.arch, target.mode))
         made = real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
+        if target.mode in asked.trapping:
+            return replace(made, image=made.image + TRAP)
         if target.mode not in asked.broken:
             return made
         message = CompileMessage(message="ptxas does not get through with it")
@@ -135,6 +139,28 @@ def test_what_does_not_compile_in_one_of_the_modes_is_never_accepted(targets, so
         right = source == RIGHT or broken == "fast"
         assert report.verdict is (Verdict.COMPILE_ERROR if right else Verdict.WRONG_ANSWER), report.message
         assert not right or "ptxas does not get through" in report.message
+
+
+@pytest.mark.parametrize(
+    ("source", "trapping", "verdict"),
+    [
+        (RIGHT, "fast", Verdict.ACCEPTED),
+        (changed("factor * x", "3.f * x"), "fast", Verdict.WRONG_ANSWER),
+        (RIGHT, "optimized", Verdict.RUNTIME_ERROR),
+        (RIGHT, "fast optimized", Verdict.RUNTIME_ERROR),
+    ],
+    ids=["right", "wrong", "optimized", "both"],
+)
+def test_of_an_instruction_that_the_gpu_does_not_know_the_optimized_module_decides(targets, source, trapping, verdict):
+    targets.trapping = trapping.split()
+    notes = Notes()
+    report = judge(source, notes, backend="cuda")
+    assert report.verdict is verdict, report.message
+    assert targets == ALL[1:]
+    assert [case.name for case in report.cases][:3] == ["one", "some", "many"], "each case once"
+    assert any("the optimized module decides" in note for note in notes.notes) == ("fast" in targets.trapping)
+    if verdict is Verdict.RUNTIME_ERROR:
+        assert "illegal instruction" in report.message
 
 
 def test_the_modules_are_the_same_when_all_is_at_hand(targets):
