@@ -9,14 +9,19 @@
 // - A lane has 8 dimensions of a row, so that one shuffle works for two tokens at D = 128.
 // - What is on its way lies in shared memory. Each warp copies rounds of tokens with cp.async, kStages - 1 rounds ahead of
 //   the one it works on, and waits for nobody but itself: there is no barrier of the CTA in the loop.
+// - K and V are marked to leave the L2 first, as __ldcs marks loads: nobody reads them again.
+// - The second launch is told where the shares of a sequence begin and end by those who work on its first and last step, and
+//   asks for several pieces before it uses the first.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof.
-// Measured: H200, 64 x 4096: 501.4 us, 4287 GB/s, 94.1% of the roof; on others 95.0% and 95.5%; mixed: 151.0 us, 80.5%. With
-// rounds of 4 tokens on their way in registers instead, 12 warps an SM: 558.7 us where this one had 507.7.
+// Measured: H200, 64 x 4096: 483.2 us, 4448 GB/s, 97.4% of the roof; on another one 97.0%; mixed: 142.7 us, 86.3%. In one run
+// 489.2 us without the last two points, 482.9 with the hint, 481.8 with both. With rounds of 4 tokens on their way in registers
+// instead of shared memory, 12 warps an SM and without those two: 558.7 us where this one had 507.7.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
-// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
-// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kWarps), 32 * kWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+// @workspace int2 spans[num_seqs * num_kv_heads]
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, spans, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kMergeWarps), 32 * kMergeWarps>>>(part_o, part_m, part_l, spans, out, num_seqs * num_heads, num_heads / num_kv_heads, num_kv_heads)
 #include "common.cuh"
 
 constexpr int kPage = 16;
@@ -26,6 +31,8 @@ constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
 constexpr int kCtasPerSm = 2;
+constexpr int kMergeWarps = 8;   // a CTA of the second launch, each with a query head
+constexpr int kAtOnce = 4;       // pieces that are merged at once
 constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
@@ -60,10 +67,13 @@ __device__ __forceinline__ int sum_of_warp(int x) {
 __device__ __forceinline__ float4& quad(float* at) { return *reinterpret_cast<float4*>(at); }
 __device__ __forceinline__ const float4& quad(const float* at) { return *reinterpret_cast<const float4*>(at); }
 
+// What is read once is marked to leave the L2 first.
 __device__ __forceinline__ void copy_16(float* to, const float* from, bool used) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+  unsigned long long leaves_first;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(used ? 16 : 0)
+               "l"(from), "r"(used ? 16 : 0), "l"(leaves_first)
                : "memory");
 }
 
@@ -190,8 +200,8 @@ template <int D>
 __global__ void __launch_bounds__(32 * kWarps, kCtasPerSm)
 decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, const float* __restrict__ v_cache,
               const int* __restrict__ block_table, const int* __restrict__ context_lens, float* __restrict__ out,
-              float* __restrict__ part_o, float* __restrict__ part_m, float* __restrict__ part_l, int num_seqs,
-              int group, int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
+              float* __restrict__ part_o, float* __restrict__ part_m, float* __restrict__ part_l, int2* spans,
+              int num_seqs, int group, int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
   extern __shared__ __align__(16) float rings[];
   __shared__ __align__(16) float queries[kWarps][kMaxGroup][D];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -243,47 +253,69 @@ decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, con
       piece<D>(queries[warp], ring, keys, values, table, begin_token, end_token, group, stride,
                whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
     }
+    if (lane == 0 && first < last) {
+      int2* span = &spans[seq * num_kv_heads + kv_head];
+      if (first == 0) span->x = share;
+      if (last == count) span->y = share;
+    }
     at = before + last;
     before += count;
     ++seq;
   }
 }
 
-// One warp a query head: the pieces of its sequence, where there are several.
+// D / 32 floats that follow each other, one load.
+template <int N>
+struct alignas(4 * N) Floats {
+  float at[N];
+};
+
+// One warp a query head whose sequence lies in several pieces. All loads of kAtOnce pieces leave before the first is used.
 template <int D>
-__global__ void __launch_bounds__(32 * kWarps)
+__global__ void __launch_bounds__(32 * kMergeWarps)
 merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
-             const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
-             int num_shares) {
-  const int lane = threadIdx.x % 32;
-  const int head = blockIdx.x * kWarps + threadIdx.x / 32;
-  const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
-  if (seq >= num_seqs) return;  // the whole warp leaves
-  int all = 0, before = 0;
-  for (int i = lane; i < num_seqs; i += 32) {
-    const int count = steps_of(context_lens[i]);
-    all += count;
-    if (i < seq) before += count;
-  }
-  all = sum_of_warp(all);
-  before = sum_of_warp(before);
-  num_shares = min(num_shares, all);
-  const int count = steps_of(context_lens[seq]);
-  // The share that has step x is the last one that begins at or before it.
-  const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
-  const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
-  if (from >= to) return;
-  float top = kLowest, total = 0.f, sum[D / 32] = {};
-  for (int share = from; share <= to; ++share) {
-    const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
-    const size_t place = (worker * 2 + (share == from)) * group + head % group;
-    const float m = part_m[place], m_new = fmaxf(top, m);
-    const float old = exp2_fast(top - m_new), fresh = exp2_fast(m - m_new);
-    total = total * old + part_l[place] * fresh;
+             const int2* __restrict__ spans, float* __restrict__ out, int heads, int group, int num_kv_heads) {
+  const int lane = threadIdx.x % 32, head = blockIdx.x * kMergeWarps + threadIdx.x / 32;
+  if (head >= heads) return;
+  const int kv_head = head / group % num_kv_heads;
+  const int2 span = spans[head / group];  // its first share and its last
+  if (span.x >= span.y) return;
+  const size_t first = (static_cast<size_t>(span.x) * num_kv_heads + kv_head) * 2 * group + head % group;
+  const size_t apart = static_cast<size_t>(num_kv_heads) * 2 * group;
+  float top = kLowest, total = 0.f;
+  Floats<D / 32> sum = {};
+  for (int share = span.x; share <= span.y; share += kAtOnce) {
+    float m[kAtOnce], l[kAtOnce];
+    Floats<D / 32> o[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < D / 32; ++i) sum[i] = sum[i] * old + part_o[place * D + lane + 32 * i] * fresh;
-    top = m_new;
+    for (int i = 0; i < kAtOnce; ++i) {
+      m[i] = kLowest;
+      l[i] = 0.f;
+      o[i] = {};
+      if (share + i <= span.y) {
+        const size_t place = first + (share - span.x + i) * apart + (share + i == span.x ? group : 0);
+        m[i] = part_m[place];
+        l[i] = part_l[place];
+        o[i] = reinterpret_cast<const Floats<D / 32>*>(part_o + place * D)[lane];
+      }
+    }
+    float highest = top;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) highest = fmaxf(highest, m[i]);
+    const float correction = exp2_fast(top - highest);
+    top = highest;
+    total *= correction;
+#pragma unroll
+    for (int d = 0; d < D / 32; ++d) sum.at[d] *= correction;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const float weight = exp2_fast(m[i] - top);
+      total = fmaf(weight, l[i], total);
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum.at[d] = fmaf(weight, o[i].at[d], sum.at[d]);
+    }
   }
 #pragma unroll
-  for (int i = 0; i < D / 32; ++i) out[static_cast<size_t>(head) * D + lane + 32 * i] = sum[i] / total;
+  for (int d = 0; d < D / 32; ++d) sum.at[d] /= total;
+  reinterpret_cast<Floats<D / 32>*>(out + static_cast<size_t>(head) * D)[lane] = sum;
 }

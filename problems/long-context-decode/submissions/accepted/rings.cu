@@ -6,10 +6,12 @@
 //   sequences begin and end. A sequence within one share goes to out at once.
 // - Each warp copies rounds of tokens with cp.async, kStages - 1 rounds ahead of the one it works on, and waits for nobody
 //   but itself: there is no barrier of the CTA in the loop.
+// - K and V are marked to leave the L2 first, as __ldcs marks loads: nobody reads them again.
 // - The second launch has a CTA a query head, whose lanes weigh 32 pieces at once.
-// gqa-decode has the same kernel.
+// gqa-decode has the same first launch.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof for 1 x 131072.
-// Measured: H200, 4 x 65536: 491 us, 4376 GB/s (last_block_merges.cu: 694 us, 3097 GB/s, 67.8% of the roof).
+// Measured: H200, 1 x 131072: 249.3 us, 4308 GB/s, 93.7% of the roof; 4 x 65536: 480.9 us, 97.1% (last_block_merges.cu: 394.6 and
+// 686.7 us); mixed: 431.1 us, 97.6%. In one run without the hint to the L2 251.6, 481.8 and 433.2 us, with it 248.9, 479.4, 431.1.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
@@ -59,10 +61,13 @@ __device__ __forceinline__ int sum_of_warp(int x) {
 __device__ __forceinline__ float4& quad(float* at) { return *reinterpret_cast<float4*>(at); }
 __device__ __forceinline__ const float4& quad(const float* at) { return *reinterpret_cast<const float4*>(at); }
 
+// What is read once is marked to leave the L2 first.
 __device__ __forceinline__ void copy_16(float* to, const float* from, bool used) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+  unsigned long long leaves_first;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(used ? 16 : 0)
+               "l"(from), "r"(used ? 16 : 0), "l"(leaves_first)
                : "memory");
 }
 

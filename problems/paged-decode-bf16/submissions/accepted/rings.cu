@@ -4,7 +4,11 @@
 // Added over rows_in_registers.cu:
 // - Pages of all sequences stand in one row, and each warp takes an even share of it for one KV head, wherever sequences
 //   begin and end; a second launch merges the pieces. gqa-decode's rings.cu leads here.
-// - Pages are copied with cp.async, kStages - 1 ahead of the one that is worked on. No barrier of the CTA in the loop.
+// - Pages are copied with cp.async, kStages - 1 ahead of the one that is worked on, also where a share goes on in the next
+//   sequence. No barrier of the CTA in the loop.
+// - K and V are marked to leave the L2 first, as __ldcs marks loads: nobody reads them again.
+// - The second launch is told where the shares of a sequence begin and end by those who work on its first and last page, and
+//   asks for several pieces before it uses the first.
 // - Half the bytes a token leave half the time for its products: float32 multiply-adds, shuffles and powers of 8 query
 //   heads would take 150 instructions a token and SM, memory leaves time for 120. So tensor cores multiply, and stay
 //   exact: a float32 is the sum of three bfloat16, K and V are bfloat16, products are summed in float32. The left operand
@@ -12,21 +16,23 @@
 //   and no shuffle is needed but for the maximum. Weights go in two parts (16 bits; the sum of weights is of the same).
 // - o is rescaled only when a maximum passes what weights are measured against by a factor of 2^8.
 // Predicted: 48 mma and 16 ldmatrix a page are 1/4 of what an SM does while a page arrives: 95% of the roof.
-// Measured: H200, 64 x 4096: 259.1 us, 4152 GB/s, 90.9% of the roof; on another one 254.5 us, 4228 GB/s, 92.7%; mixed: 82.3 us,
-// 73.9%. Where the rest goes is in docs/ladders.md.
+// Measured: H200, 64 x 4096: 245.3 us, 4386 GB/s, 95.9% of the roof; mixed: 74.5 us, 81.6%. In another run 252.6 us without the
+// hint to the L2, 248.5 with it, 246.0 with the second launch above too, 245.5 as here. docs/ladders.md has what else was tried.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
-// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kPage * D * sizeof(__nv_bfloat16)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
-// @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+// @workspace int2 spans[num_seqs * num_kv_heads]
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kPage * D * sizeof(__nv_bfloat16)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, spans, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kMergeWarps), 32 * kMergeWarps>>>(part_o, part_m, part_l, spans, out, num_seqs * num_heads, num_heads / num_kv_heads, num_kv_heads)
 #include <cuda_bf16.h>
 #include "common.cuh"
 
 constexpr int kPage = 16;        // tokens: a round of a warp, and what shares are counted in
-constexpr int kStages = 3;       // rounds in the ring
+constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWarps = 4;        // a CTA
 constexpr int kCtasPerSm = 2;
-constexpr int kMergeWarps = 2;   // a CTA of the second launch
+constexpr int kMergeWarps = 8;   // a CTA of the second launch, each with a query head
+constexpr int kAtOnce = 4;       // pieces that are merged at once
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr float kLowest = -3e38f;  // a maximum without a score: finite, so that differences are no NaN
@@ -61,8 +67,12 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-__device__ __forceinline__ void copy_16(__nv_bfloat16* to, const __nv_bfloat16* from, bool used) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(used ? 16 : 0)
+// What is read once is marked to leave the L2 first.
+__device__ __forceinline__ void copy_16(unsigned to, const __nv_bfloat16* from, bool used) {
+  unsigned long long leaves_first;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(used ? 16 : 0),
+               "l"(leaves_first)
                : "memory");
 }
 
@@ -105,42 +115,64 @@ __device__ __forceinline__ unsigned take_part(float& x, float& y) {
   return *reinterpret_cast<const unsigned*>(&pair);
 }
 
-// The tokens first .. last - 1 of one sequence and KV head; first begins a page. queries: group rows. ring: kStages
-// pages of K rows, then V rows. factor: scale * log2(e). o, m, l: where the results go, o divided by l where the piece is
-// the whole sequence. Lane i has query head i / 4; of every 8 tokens, or dimensions, two: 2 (i % 4) and the next.
+// What a warp has still to ask for: the pages of its share, across sequences.
 template <int D>
-__device__ __forceinline__ void piece(const float* queries, __nv_bfloat16* ring, const __nv_bfloat16* k_head,
-                                      const __nv_bfloat16* v_head, const int* table, int first, int last, int group,
-                                      size_t stride, float factor, float* out_o, float* out_m, float* out_l,
-                                      bool whole) {
-  constexpr int kColumns = D / 8, kTile = kPage * D;
-  const int lane = threadIdx.x % 32, head = lane / 4, pair = lane % 4 * 2;
+struct Ahead {
+  const __nv_bfloat16 *k_head, *v_head;
+  const int *table, *context_lens;
+  size_t stride;
+  int table_row;      // entries of a sequence in the block table
+  int left;           // pages
+  int seq, token;     // of the next page
+  int context;        // of seq
+  int known, pages;   // a lane knows one of 32 pages that follow each other, from known on; shuffles hand them round
+  int slot;           // of the ring
 
-  // A lane knows one of 32 pages that follow each other; shuffles hand them round.
-  const int last_page = (last - 1) / kPage;
-  int known = first / kPage, slot_in = 0, slot_out = 0;
-  int pages = known + lane <= last_page ? table[known + lane] : 0;
-  auto ask = [&](int token) {
-    if (token < last) {
-      if (token / kPage >= known + 32) {
-        known += 32;
-        pages = known + lane <= last_page ? table[known + lane] : 0;
+  __device__ __forceinline__ void know(int first) {
+    const int lane = threadIdx.x % 32;
+    known = first;
+    pages = first + lane < pages_of(context) ? table[static_cast<size_t>(seq) * table_row + first + lane] : 0;
+  }
+
+  __device__ __forceinline__ void ask(__nv_bfloat16* ring) {
+    constexpr int kColumns = D / 8, kTile = kPage * D;
+    const int lane = threadIdx.x % 32;
+    if (left > 0) {
+      --left;
+      if (token >= context) {
+        do context = context_lens[++seq]; while (context <= 0);
+        token = 0;
+        know(0);
+      } else if (token / kPage >= known + 32) {
+        know(known + 32);
       }
-      const size_t slot = static_cast<size_t>(__shfl_sync(kAll, pages, token / kPage - known)) * kPage;
-      __nv_bfloat16* to = ring + slot_in * (2 * kTile);
+      const size_t first = static_cast<size_t>(__shfl_sync(kAll, pages, token / kPage - known)) * kPage;
+      const unsigned keys = shared_address(ring + slot * (2 * kTile)), values = keys + kTile * sizeof(__nv_bfloat16);
 #pragma unroll
       for (int i = 0; i < kTile / 256; ++i) {
         const int row = (32 * i + lane) / kColumns, column = (32 * i + lane) % kColumns;
-        const size_t from = (slot + row) * stride + 8 * column;
-        copy_16(to + place<D>(row, column), k_head + from, token + row < last);
-        copy_16(to + kTile + place<D>(row, column), v_head + from, token + row < last);
+        const size_t from = (first + row) * stride + 8 * column;
+        const unsigned at = place<D>(row, column) * sizeof(__nv_bfloat16);
+        copy_16(keys + at, k_head + from, token + row < context);
+        copy_16(values + at, v_head + from, token + row < context);
       }
-      slot_in = slot_in + 1 == kStages ? 0 : slot_in + 1;
+      token += kPage;
+      slot = slot + 1 == kStages ? 0 : slot + 1;
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
-  };
-#pragma unroll
-  for (int i = 0; i < kStages - 1; ++i) ask(first + i * kPage);
+  }
+};
+
+// The tokens first .. last - 1 of one sequence and KV head; first begins a page. queries: group rows. ring: kStages
+// pages of K rows, then V rows, the oldest in slot_out. factor: scale * log2(e). o, m, l: where the results go, o divided by
+// l where the piece is the whole sequence. Lane i has query head i / 4; of every 8 tokens, or dimensions, two: 2 (i % 4) and
+// the next.
+template <int D>
+__device__ __forceinline__ void piece(const float* queries, __nv_bfloat16* ring, Ahead<D>& ahead, int& slot_out, int first,
+                                      int last, int group, float factor, float* out_o, float* out_m, float* out_l,
+                                      bool whole) {
+  constexpr int kTile = kPage * D;
+  const int lane = threadIdx.x % 32, head = lane / 4, pair = lane % 4 * 2;
 
   unsigned q[D / 16][2][3];  // of 16 dimensions two pairs, each in three parts
 #pragma unroll
@@ -160,7 +192,7 @@ __device__ __forceinline__ void piece(const float* queries, __nv_bfloat16* ring,
     for (int e = 0; e < 4; ++e) o[block][e] = 0.f;
 
   for (int t = first; t < last; t += kPage) {
-    ask(t + (kStages - 1) * kPage);
+    ahead.ask(ring);
     asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
     __syncwarp();
     const __nv_bfloat16* k_tile = ring + slot_out * (2 * kTile);
@@ -239,8 +271,8 @@ __global__ void __launch_bounds__(32 * kWarps, kCtasPerSm)
 decode_rings(const float* __restrict__ q, const __nv_bfloat16* __restrict__ k_cache,
              const __nv_bfloat16* __restrict__ v_cache, const int* __restrict__ block_table,
              const int* __restrict__ context_lens, float* __restrict__ out, float* __restrict__ part_o,
-             float* __restrict__ part_m, float* __restrict__ part_l, int num_seqs, int group, int num_kv_heads,
-             int num_shares, int max_blocks_per_seq, float scale) {
+             float* __restrict__ part_m, float* __restrict__ part_l, int2* spans, int num_seqs, int group,
+             int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
   extern __shared__ __align__(16) __nv_bfloat16 rings[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   __nv_bfloat16* ring = rings + warp * (kStages * 2 * kPage * D);
@@ -271,6 +303,24 @@ decode_rings(const float* __restrict__ q, const __nv_bfloat16* __restrict__ k_ca
     before += __shfl_sync(kAll, passed, 31);
   }
 
+  const size_t stride = static_cast<size_t>(num_kv_heads) * D;
+  Ahead<D> ahead;
+  ahead.k_head = k_cache + static_cast<size_t>(kv_head) * D;
+  ahead.v_head = v_cache + static_cast<size_t>(kv_head) * D;
+  ahead.table = block_table;
+  ahead.context_lens = context_lens;
+  ahead.stride = stride;
+  ahead.table_row = max_blocks_per_seq;
+  ahead.left = end - at;
+  ahead.seq = seq;
+  ahead.token = (at - before) * kPage;
+  ahead.context = context_lens[seq];
+  ahead.slot = 0;
+  ahead.know(at - before);
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) ahead.ask(ring);
+  int slot_out = 0;
+
   while (at < end) {
     const int context = context_lens[seq];
     const int count = pages_of(context), first = at - before, last = min(count, end - before);
@@ -279,14 +329,15 @@ decode_rings(const float* __restrict__ q, const __nv_bfloat16* __restrict__ k_ca
     // goes on in the next.
     const size_t place = (static_cast<size_t>(worker) * 2 + (first == 0)) * group;
     const bool whole = first == 0 && last == count;
-    const size_t stride = static_cast<size_t>(num_kv_heads) * D;
-    const __nv_bfloat16* keys = k_cache + static_cast<size_t>(kv_head) * D;
-    const __nv_bfloat16* values = v_cache + static_cast<size_t>(kv_head) * D;
-    const int* table = block_table + static_cast<size_t>(seq) * max_blocks_per_seq;
     const int begin_token = first * kPage, end_token = min(last * kPage, context);
     if (first < last) {
-      piece<D>(q + head * D, ring, keys, values, table, begin_token, end_token, group, stride, scale * kLog2e,
+      piece<D>(q + head * D, ring, ahead, slot_out, begin_token, end_token, group, scale * kLog2e,
                whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
+    }
+    if (lane == 0 && first < last) {
+      int2* span = &spans[seq * num_kv_heads + kv_head];
+      if (first == 0) span->x = share;
+      if (last == count) span->y = share;
     }
     at = before + last;
     before += count;
@@ -294,69 +345,58 @@ decode_rings(const float* __restrict__ q, const __nv_bfloat16* __restrict__ k_ca
   }
 }
 
-// One CTA a query head: the pieces of its sequence, where there are several. Warp w has every kMergeWarps-th of them, from
-// the w-th on; its lanes weigh 32 pieces at once, so that the loads of o do not wait for each other.
+// D / 32 floats that follow each other, one load.
+template <int N>
+struct alignas(4 * N) Floats {
+  float at[N];
+};
+
+// One warp a query head whose sequence lies in several pieces. All loads of kAtOnce pieces leave before the first is used.
 template <int D>
-__global__ void __launch_bounds__(32 * kMergeWarps, 16)
+__global__ void __launch_bounds__(32 * kMergeWarps)
 merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
-             const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
-             int num_shares) {
-  __shared__ float sums[kMergeWarps][D], totals[kMergeWarps];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int head = blockIdx.x;
-  const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
-  int all = 0, before = 0;
-  for (int i = lane; i < num_seqs; i += 32) {
-    const int count = pages_of(context_lens[i]);
-    all += count;
-    if (i < seq) before += count;
-  }
-  all = sum_of_warp(all);
-  before = sum_of_warp(before);
-  num_shares = min(num_shares, all);
-  const int count = pages_of(context_lens[seq]);
-  // The share that has page x is the last one that begins at or before it.
-  const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
-  const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
-  if (from >= to) return;  // the whole CTA leaves
-  auto place = [&](int share) {
-    const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
-    return (worker * 2 + (share == from)) * group + head % group;
-  };
-  float top = kLowest;
-  for (int share = from + lane; share <= to; share += 32) top = fmaxf(top, part_m[place(share)]);
+             const int2* __restrict__ spans, float* __restrict__ out, int heads, int group, int num_kv_heads) {
+  const int lane = threadIdx.x % 32, head = blockIdx.x * kMergeWarps + threadIdx.x / 32;
+  if (head >= heads) return;
+  const int kv_head = head / group % num_kv_heads;
+  const int2 span = spans[head / group];  // its first share and its last
+  if (span.x >= span.y) return;
+  const size_t first = (static_cast<size_t>(span.x) * num_kv_heads + kv_head) * 2 * group + head % group;
+  const size_t apart = static_cast<size_t>(num_kv_heads) * 2 * group;
+  float top = kLowest, total = 0.f;
+  Floats<D / 32> sum = {};
+  for (int share = span.x; share <= span.y; share += kAtOnce) {
+    float m[kAtOnce], l[kAtOnce];
+    Floats<D / 32> o[kAtOnce];
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
-  float total = 0.f, sum[D / 32] = {};
-  for (int first = from + warp; first <= to; first += 32 * kMergeWarps) {
-    const int mine = first + lane * kMergeWarps;
-    float weight = 0.f;
-    if (mine <= to) {
-      weight = exp2_fast(part_m[place(mine)] - top);
-      total += weight * part_l[place(mine)];
+    for (int i = 0; i < kAtOnce; ++i) {
+      m[i] = kLowest;
+      l[i] = 0.f;
+      o[i] = {};
+      if (share + i <= span.y) {
+        const size_t place = first + (share - span.x + i) * apart + (share + i == span.x ? group : 0);
+        m[i] = part_m[place];
+        l[i] = part_l[place];
+        o[i] = reinterpret_cast<const Floats<D / 32>*>(part_o + place * D)[lane];
+      }
     }
-    const int pieces = min(32, (to - first) / kMergeWarps + 1);
-#pragma unroll 8
-    for (int i = 0; i < pieces; ++i) {
-      const float w = __shfl_sync(kAll, weight, i);
-      const float* o = part_o + place(first + i * kMergeWarps) * D + lane;
+    float highest = top;
 #pragma unroll
-      for (int d = 0; d < D / 32; ++d) sum[d] = fmaf(w, o[32 * d], sum[d]);
+    for (int i = 0; i < kAtOnce; ++i) highest = fmaxf(highest, m[i]);
+    const float correction = exp2_fast(top - highest);
+    top = highest;
+    total *= correction;
+#pragma unroll
+    for (int d = 0; d < D / 32; ++d) sum.at[d] *= correction;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const float weight = exp2_fast(m[i] - top);
+      total = fmaf(weight, l[i], total);
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum.at[d] = fmaf(weight, o[i].at[d], sum.at[d]);
     }
   }
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kAll, total, step);
-#pragma unroll
-  for (int d = 0; d < D / 32; ++d) sums[warp][lane + 32 * d] = sum[d];
-  if (lane == 0) totals[warp] = total;
-  __syncthreads();
-  for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) {
-    float of_all = sums[0][d], weights = totals[0];
-#pragma unroll
-    for (int other = 1; other < kMergeWarps; ++other) {
-      of_all += sums[other][d];
-      weights += totals[other];
-    }
-    out[static_cast<size_t>(head) * D + d] = of_all / weights;
-  }
+  for (int d = 0; d < D / 32; ++d) sum.at[d] /= total;
+  reinterpret_cast<Floats<D / 32>*>(out + static_cast<size_t>(head) * D)[lane] = sum;
 }

@@ -8,18 +8,21 @@
 //   second launch merges them.
 // - Each warp copies rounds of tokens with cp.async into a ring of its own, kStages - 1 rounds ahead, and waits for nobody
 //   but itself.
-// - The queries come with the first round, and the lanes of the second launch weigh 32 pieces at once, so that the loads of
-//   o do not wait for each other.
-// gqa-decode has the same kernel but for the last point.
+// - K and V are marked to leave the L2 first, as __ldcs marks loads: nobody reads them again.
+// - The queries come with the first round. The second launch is told where the shares of a sequence begin and end by those
+//   who work on its first and last step, and asks for 16 pieces before it uses the first: 12 are usual here.
+// gqa-decode has the same kernel, but its queries come before the first round and 4 pieces are asked for at once.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof, less what is lost at
 // the begin, at the end and in the second launch, which counts four times as much as in gqa-decode.
-// Measured: H200, 16 x 4096: 138.8 us, 3871 GB/s, 84.8% of the roof; on another one 136.2 us, 86.9%; mixed: 143.0 us, 84.8%.
-// Without the last point, with rounds of 4 tokens: 153.2 us where this one had 142.8.
+// Measured: H200, 16 x 4096: 133.8 us, 4016 GB/s, 89.6% of the roof; mixed: 137.5 us, 89.4%. In another run 134.9 us with
+// neither the hint nor this second launch, 133.7 with the hint, 131.4 with both. Pieces merged one after the other, with rounds
+// of 4 tokens and without the hint: 153.2 us where one that weighed 32 at once had 142.8.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
 // @workspace float part_l[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
-// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
-// @launch merge_shares<D><<<num_seqs * num_heads, 32 * kMergeWarps>>>(part_o, part_m, part_l, context_lens, out, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq))
+// @workspace int2 spans[num_seqs * num_kv_heads]
+// @launch decode_rings<D><<<cdiv(shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_kv_heads, kWarps), 32 * kWarps, kWarps * kStages * 2 * kTokens * D * sizeof(float)>>>(q, k_cache, v_cache, block_table, context_lens, out, part_o, part_m, part_l, spans, num_seqs, num_heads / num_kv_heads, num_kv_heads, shares(num_seqs, num_kv_heads, max_blocks_per_seq), max_blocks_per_seq, scale)
+// @launch merge_shares<D><<<cdiv(num_seqs * num_heads, kMergeWarps), 32 * kMergeWarps>>>(part_o, part_m, part_l, spans, out, num_seqs * num_heads, num_heads / num_kv_heads, num_kv_heads)
 #include "common.cuh"
 
 constexpr int kPage = 16;
@@ -29,7 +32,8 @@ constexpr int kStages = 2;       // rounds in the ring
 constexpr int kWidth = 8;        // floats of a row in one lane
 constexpr int kWarps = 4;        // a CTA
 constexpr int kCtasPerSm = 2;
-constexpr int kMergeWarps = 2;  // a CTA of the second launch
+constexpr int kMergeWarps = 8;   // a CTA of the second launch, each with a query head
+constexpr int kAtOnce = 16;      // pieces that are merged at once
 constexpr int kMaxGroup = 8;     // query heads a KV head may serve
 constexpr int kWorkers = 132 * kCtasPerSm * kWarps;  // warps that an H200 holds at once
 constexpr float kLog2e = 1.4426950408889634f;
@@ -64,10 +68,13 @@ __device__ __forceinline__ int sum_of_warp(int x) {
 __device__ __forceinline__ float4& quad(float* at) { return *reinterpret_cast<float4*>(at); }
 __device__ __forceinline__ const float4& quad(const float* at) { return *reinterpret_cast<const float4*>(at); }
 
+// What is read once is marked to leave the L2 first.
 __device__ __forceinline__ void copy_16(float* to, const float* from, bool used) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+  unsigned long long leaves_first;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(used ? 16 : 0)
+               "l"(from), "r"(used ? 16 : 0), "l"(leaves_first)
                : "memory");
 }
 
@@ -194,8 +201,8 @@ template <int D>
 __global__ void __launch_bounds__(32 * kWarps, kCtasPerSm)
 decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, const float* __restrict__ v_cache,
               const int* __restrict__ block_table, const int* __restrict__ context_lens, float* __restrict__ out,
-              float* __restrict__ part_o, float* __restrict__ part_m, float* __restrict__ part_l, int num_seqs,
-              int group, int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
+              float* __restrict__ part_o, float* __restrict__ part_m, float* __restrict__ part_l, int2* spans,
+              int num_seqs, int group, int num_kv_heads, int num_shares, int max_blocks_per_seq, float scale) {
   extern __shared__ __align__(16) float rings[];
   __shared__ __align__(16) float queries[kWarps][kMaxGroup][D];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -246,75 +253,69 @@ decode_rings(const float* __restrict__ q, const float* __restrict__ k_cache, con
       piece<D>(queries[warp], ring, keys, values, table, begin_token, end_token, group, stride, scale * kLog2e,
                whole ? out + head * D : part_o + place * D, part_m + place, part_l + place, whole);
     }
+    if (lane == 0 && first < last) {
+      int2* span = &spans[seq * num_kv_heads + kv_head];
+      if (first == 0) span->x = share;
+      if (last == count) span->y = share;
+    }
     at = before + last;
     before += count;
     ++seq;
   }
 }
 
-// One CTA a query head: the pieces of its sequence, where there are several. Warp w has every kMergeWarps-th of them, from
-// the w-th on; its lanes weigh 32 pieces at once, so that the loads of o do not wait for each other.
+// D / 32 floats that follow each other, one load.
+template <int N>
+struct alignas(4 * N) Floats {
+  float at[N];
+};
+
+// One warp a query head whose sequence lies in several pieces. All loads of kAtOnce pieces leave before the first is used.
 template <int D>
-__global__ void __launch_bounds__(32 * kMergeWarps, 16)
+__global__ void __launch_bounds__(32 * kMergeWarps)
 merge_shares(const float* __restrict__ part_o, const float* __restrict__ part_m, const float* __restrict__ part_l,
-             const int* __restrict__ context_lens, float* __restrict__ out, int num_seqs, int group, int num_kv_heads,
-             int num_shares) {
-  __shared__ float sums[kMergeWarps][D], totals[kMergeWarps];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int head = blockIdx.x;
-  const int kv_head = head / group % num_kv_heads, seq = head / group / num_kv_heads;
-  int all = 0, before = 0;
-  for (int i = lane; i < num_seqs; i += 32) {
-    const int count = steps_of(context_lens[i]);
-    all += count;
-    if (i < seq) before += count;
-  }
-  all = sum_of_warp(all);
-  before = sum_of_warp(before);
-  num_shares = min(num_shares, all);
-  const int count = steps_of(context_lens[seq]);
-  // The share that has step x is the last one that begins at or before it.
-  const int from = static_cast<int>((static_cast<long long>(before + 1) * num_shares - 1) / all);
-  const int to = static_cast<int>((static_cast<long long>(before + count) * num_shares - 1) / all);
-  if (from >= to) return;  // the whole CTA leaves
-  auto place = [&](int share) {
-    const size_t worker = static_cast<size_t>(share) * num_kv_heads + kv_head;
-    return (worker * 2 + (share == from)) * group + head % group;
-  };
-  float top = kLowest;
-  for (int share = from + lane; share <= to; share += 32) top = fmaxf(top, part_m[place(share)]);
+             const int2* __restrict__ spans, float* __restrict__ out, int heads, int group, int num_kv_heads) {
+  const int lane = threadIdx.x % 32, head = blockIdx.x * kMergeWarps + threadIdx.x / 32;
+  if (head >= heads) return;
+  const int kv_head = head / group % num_kv_heads;
+  const int2 span = spans[head / group];  // its first share and its last
+  if (span.x >= span.y) return;
+  const size_t first = (static_cast<size_t>(span.x) * num_kv_heads + kv_head) * 2 * group + head % group;
+  const size_t apart = static_cast<size_t>(num_kv_heads) * 2 * group;
+  float top = kLowest, total = 0.f;
+  Floats<D / 32> sum = {};
+  for (int share = span.x; share <= span.y; share += kAtOnce) {
+    float m[kAtOnce], l[kAtOnce];
+    Floats<D / 32> o[kAtOnce];
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(kAll, top, step));
-  float total = 0.f, sum[D / 32] = {};
-  for (int first = from + warp; first <= to; first += 32 * kMergeWarps) {
-    const int mine = first + lane * kMergeWarps;
-    float weight = 0.f;
-    if (mine <= to) {
-      weight = exp2_fast(part_m[place(mine)] - top);
-      total += weight * part_l[place(mine)];
+    for (int i = 0; i < kAtOnce; ++i) {
+      m[i] = kLowest;
+      l[i] = 0.f;
+      o[i] = {};
+      if (share + i <= span.y) {
+        const size_t place = first + (share - span.x + i) * apart + (share + i == span.x ? group : 0);
+        m[i] = part_m[place];
+        l[i] = part_l[place];
+        o[i] = reinterpret_cast<const Floats<D / 32>*>(part_o + place * D)[lane];
+      }
     }
-    const int pieces = min(32, (to - first) / kMergeWarps + 1);
-#pragma unroll 8
-    for (int i = 0; i < pieces; ++i) {
-      const float w = __shfl_sync(kAll, weight, i);
-      const float* o = part_o + place(first + i * kMergeWarps) * D + lane;
+    float highest = top;
 #pragma unroll
-      for (int d = 0; d < D / 32; ++d) sum[d] = fmaf(w, o[32 * d], sum[d]);
+    for (int i = 0; i < kAtOnce; ++i) highest = fmaxf(highest, m[i]);
+    const float correction = exp2_fast(top - highest);
+    top = highest;
+    total *= correction;
+#pragma unroll
+    for (int d = 0; d < D / 32; ++d) sum.at[d] *= correction;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const float weight = exp2_fast(m[i] - top);
+      total = fmaf(weight, l[i], total);
+#pragma unroll
+      for (int d = 0; d < D / 32; ++d) sum.at[d] = fmaf(weight, o[i].at[d], sum.at[d]);
     }
   }
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kAll, total, step);
-#pragma unroll
-  for (int d = 0; d < D / 32; ++d) sums[warp][lane + 32 * d] = sum[d];
-  if (lane == 0) totals[warp] = total;
-  __syncthreads();
-  for (int d = threadIdx.x; d < D; d += 32 * kMergeWarps) {
-    float of_all = sums[0][d], weights = totals[0];
-#pragma unroll
-    for (int other = 1; other < kMergeWarps; ++other) {
-      of_all += sums[other][d];
-      weights += totals[other];
-    }
-    out[static_cast<size_t>(head) * D + d] = of_all / weights;
-  }
+  for (int d = 0; d < D / 32; ++d) sum.at[d] /= total;
+  reinterpret_cast<Floats<D / 32>*>(out + static_cast<size_t>(head) * D)[lane] = sum;
 }
