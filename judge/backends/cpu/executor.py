@@ -30,7 +30,7 @@ from judge.backends.cpu.launch_events import (
 )
 from judge.backends.cpu.launch_state import Context, LaunchState
 from judge.backends.cpu.lowering.calls import split_barrier_reductions
-from judge.backends.cpu.lowering.jit import engine, host_features
+from judge.backends.cpu.lowering.jit import STACK_BYTES, engine, host_features
 from judge.backends.cpu.lowering.kernel import ENTRY_PC, LoweredKernel, lower_kernel
 from judge.backends.cpu.lowering.layout import (
     ABORT_FAILED,
@@ -217,13 +217,12 @@ def _run_threads(
                 launch.abort[0] = launch.abort[0] or ABORT_FAILED
                 return status
 
+    usual_stack = threading.stack_size(STACK_BYTES)
     try:
-        if threads == 1:
-            statuses = [work(contexts[0])]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                statuses = list(pool.map(work, contexts))
+        with ThreadPoolExecutor(threads) as pool:
+            statuses = list(pool.map(work, contexts))
     finally:
+        threading.stack_size(usual_stack)
         over.set()
     if (
         launch.abort[0] == ABORT_TIME

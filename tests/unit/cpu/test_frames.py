@@ -1,19 +1,24 @@
 """Frames of kernels' code: how large they are, what happens to those that a thread's stack does not hold."""
 
 import platform
+import threading
 from functools import cache
 
+import numpy as np
 import pytest
 
+from judge.backends.base import BufferLabel
+from judge.backends.cpu.executor import JitExecutor
 from judge.backends.cpu.lowering import jit
 from judge.backends.cpu.lowering.jit import (
     KERNEL_LEVEL,
-    MAX_FRAME_BYTES,
     RUNTIME_LEVEL,
     MachineCode,
     frame_bytes,
     kernel_code,
 )
+from judge.backends.cpu.memory import DeviceMemory
+from judge.backends.cpu.ptx import load
 from judge.backends.cpu.refusal import NotEmulatedError
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="frames are read from x86-64 code")
@@ -31,17 +36,6 @@ def alive_together(count):
     return f"define void @warp(ptr %p) {{\n{loads}{sums}  store <32 x float> %s{count - 1}, ptr %p\n  ret void\n}}\n"
 
 
-def alive_in_turn(count):
-    """LLVM text of a function with so many values of 128 bytes, each needed in the next block alone."""
-    blocks = "".join(
-        f"b{i}:\n  %v{i} = fadd <32 x float> %v{i - 1}, %v{i - 1}\n  br label %b{i + 1}\n" for i in range(1, count)
-    )
-    return (
-        "define void @warp(ptr %p) {\n  %v0 = load <32 x float>, ptr %p\n  br label %b1\n"
-        f"{blocks}b{count}:\n  store <32 x float> %v{count - 1}, ptr %p\n  ret void\n}}\n"
-    )
-
-
 @cache
 def made(text, level):
     return MachineCode().object_file(jit._with_attributes(text), level)
@@ -57,14 +51,6 @@ def test_a_small_frame_needs_no_loop_over_its_pages():
     assert frame_bytes(made(alive_together(10), KERNEL_LEVEL)) == 0
 
 
-def test_a_kernel_with_too_large_a_frame_is_made_again_where_values_share_places(monkeypatch):
-    text = alive_in_turn(800)
-    large, small = (frame_bytes(made(text, level)) for level in (KERNEL_LEVEL, RUNTIME_LEVEL))
-    assert small < large
-    monkeypatch.setattr(jit, "MAX_FRAME_BYTES", (small + large) // 2)
-    assert kernel_code(MachineCode(), jit._with_attributes(text)) == made(text, RUNTIME_LEVEL)
-
-
 def test_a_kernel_that_no_stack_holds_is_refused(monkeypatch):
     monkeypatch.setattr(jit, "MAX_FRAME_BYTES", 32 << 10)
     with pytest.raises(
@@ -73,5 +59,59 @@ def test_a_kernel_that_no_stack_holds_is_refused(monkeypatch):
         kernel_code(MachineCode(), jit._with_attributes(alive_together(600)))
 
 
-def test_the_limit_is_half_of_the_smallest_default_stack():
-    assert 2 * MAX_FRAME_BYTES <= 2 << 20
+def shifting(vectors):
+    """PTX of a kernel that moves so many vectors of 16 bytes one place on, each loaded and stored in the same block."""
+    moves = "".join(
+        f"ld.global.v4.f32 {{%a, %b, %c, %d}}, [%p+{16 * i}]; st.global.v4.f32 [%q+{16 * i}], {{%b, %c, %d, %a}};\n"
+        for i in range(vectors)
+    )
+    return f"""
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry shifting(.param .u64 in_, .param .u64 out_) {{
+.reg .b64 %p, %q, %o; .reg .b32 %t; .reg .f32 %a, %b, %c, %d;
+ld.param.u64 %p, [in_]; ld.param.u64 %q, [out_]; mov.u32 %t, %tid.x;
+mul.wide.u32 %o, %t, {16 * vectors}; add.s64 %p, %p, %o; add.s64 %q, %q, %o;
+{moves}ret; }}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_kernel_with_a_large_frame_runs_whatever_stack_its_caller_has(threads, monkeypatch):
+    vectors, lanes, made_bytes = 450, 32, []
+    stack_bytes = 512 << 10
+    real = jit.kernel_code
+
+    def noted(code, text):
+        object_file = real(code, text)
+        made_bytes.append(frame_bytes(object_file))
+        return object_file
+
+    monkeypatch.setattr(jit, "kernel_code", noted)
+    given = np.arange(2 * lanes * vectors * 4, dtype=np.float32)
+    memory = DeviceMemory()
+    address, result = (
+        memory.allocate(BufferLabel(name, 4, given.shape, name), given.nbytes) for name in ("input", "output")
+    )
+    memory.view(address, given.nbytes)[:] = given.view(np.uint8)
+    arguments = np.array([address, result], dtype=np.uint64).tobytes()
+    ran = []
+
+    def run():
+        executor = JitExecutor(threads)
+        ran.append(
+            executor.run(load(shifting(vectors)), "shifting", (1, 1, 1), (2 * lanes, 1, 1), 0, arguments, memory)
+        )
+
+    usual = threading.stack_size(stack_bytes)
+    try:
+        small = threading.Thread(target=run)
+        small.start()
+    finally:
+        threading.stack_size(usual)
+    small.join()
+    assert [size > stack_bytes for size in made_bytes] == [True]
+    assert [result.events for result in ran] == [()]
+    found = memory.view(result, given.nbytes).view(np.float32).reshape(-1, 4)
+    assert (found == np.roll(given.reshape(-1, 4), -1, axis=1)).all()
