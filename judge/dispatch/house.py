@@ -44,7 +44,7 @@ class House:
         self._alone = alone
         self._watch = LeaseWatch(database)
         self._stop = threading.Event()
-        self._dead: list[str] = []
+        self._dead: list[tuple[str, float]] = []
         self._looked_at = 0.0
         self._tidied_at = 0.0
         self._jobs_at = time.monotonic()
@@ -61,7 +61,7 @@ class House:
                 for child in self._children:
                     if child.watch():
                         _log.error("a part of the service died; it starts again", part=child.name)
-                        self._dead.append(child.name)
+                        self._dead.append((child.name, time.time()))
                 self._look_after_leases()
         finally:
             deadline = time.monotonic() + STOP_LIMIT_S
@@ -89,7 +89,7 @@ class House:
             return
         try:
             while self._dead:
-                for lease in self._watch.take_from(self._dead[0]):
+                for lease in self._watch.take_from(*self._dead[0]):
                     _log.warning("attempt lost with its worker", submission=lease.submission_id, attempt=lease.attempt)
                 self._dead.pop(0)
             if now - self._looked_at >= LOOK_S:

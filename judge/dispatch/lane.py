@@ -27,6 +27,7 @@ from judge.dispatch.runner import Runner
 from judge.starting import imported
 from judge.store import devices
 from judge.store.database import Database, StoreUnavailable
+from judge.store.leases import LEASE_S
 from judge.store.models import Submission
 from judge.store.queue import Claimed, StaleLease, claim_next, give_back, in_state, running_attempts
 from judge.verdict import Verdict
@@ -126,7 +127,7 @@ class LaneProcess:
         main = self.pools[settings.kind]
         self.health = Health(lambda: main.warm, failure=lambda: main.failure)
         self._undisturbed_s = 0.0
-        self._claim_unanswered = False
+        self._claims_may_come_until = 0.0
         lenders: dict[Kind, Callable[[], Loan]] = {kind: self._lender(pool) for kind, pool in self.pools.items()}
         self.boxes = WarmBoxes(_targets(settings.kind), UNDISTURBED_S)
         self.runner = Runner(self.database, settings.worker, lenders, load_problem, self.boxes.compile, self.stop)
@@ -156,6 +157,8 @@ class LaneProcess:
             else:
                 self._follow()
         finally:
+            with suppress(StoreUnavailable):
+                self._return_unknown_claims()
             self.say_seen("gone", "ended")
             for pool in self.pools.values():
                 pool.close()
@@ -209,22 +212,25 @@ class LaneProcess:
             self.stop.wait(AWAY_S)
 
     def _claim(self) -> Claimed | None:
-        self._claim_unanswered = True
-        with self.database.write() as session:
-            claimed = claim_next(session, self.settings.queues, self.settings.worker)
-        self._claim_unanswered = False
-        return claimed
+        try:
+            with self.database.write() as session:
+                return claim_next(session, self.settings.queues, self.settings.worker)
+        except StoreUnavailable:
+            self._claims_may_come_until = time.monotonic() + LEASE_S
+            raise
 
     def _return_unknown_claims(self) -> None:
-        """A database that went away before it answered may have stored the claim; nobody would judge it."""
-        if not self._claim_unanswered:
+        """A database that went away before it answered may have stored the claim; nobody would judge it.
+
+        It may also store it later, while it still works on the commit: what comes after LEASE_S is found by others.
+        """
+        if time.monotonic() >= self._claims_may_come_until:
             return
-        with self.database.write() as session:
-            for lease, worker, _ in running_attempts(session):
-                if worker == self.settings.worker:
-                    with suppress(StaleLease):
-                        give_back(session, lease, "the database went away while a worker took it")
-        self._claim_unanswered = False
+        with self.database.read() as session:
+            held = [lease for lease, worker, _ in running_attempts(session) if worker == self.settings.worker]
+        for lease in held:
+            with self.database.write() as session, suppress(StaleLease):
+                give_back(session, lease, "the database went away while a worker took it")
 
     def _more_work_waits(self) -> bool:
         """Only advice: what is claimed is judged, whether the database answers this or not."""

@@ -5,6 +5,7 @@ process's own monotonic time, seen in several looks: a jump of the wall clock, a
 and a pause of this process itself take no lease from anybody.
 """
 
+import math
 import time
 from collections.abc import Callable
 
@@ -59,11 +60,14 @@ class LeaseWatch:
         self._still = still
         return lost
 
-    def take_from(self, worker_name: str | None) -> list[Lease]:
-        """Requeue at once what this worker held, every worker when None: its process is known to be dead."""
+    def take_from(self, worker_name: str | None, died_at: float = math.inf) -> list[Lease]:
+        """Requeue at once what this worker held, every worker when None: its process is known to be dead.
+
+        died_at: seconds of the wall clock that they share. What began later is held by another process of that name.
+        """
         lost = []
         with self._database.read() as session:
-            running = running_attempts(session)
+            running = running_attempts(session, began_before=died_at)
         for lease, worker, beat in running:
             if worker_name in (None, worker):
                 with self._database.write() as session:

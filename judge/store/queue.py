@@ -9,6 +9,7 @@ least one more than the turn the queue has come to. Who sends a hundred gets eve
 sends one.
 """
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -381,11 +382,11 @@ def _locked(session: Session, submission_id: str) -> Submission | None:
     return session.scalars(wanted.execution_options(**fresh)).first()
 
 
-def running_attempts(session: Session) -> list[tuple[Lease, str, int]]:
-    """Every lease that is held, by whom, and its beat."""
+def running_attempts(session: Session, *, began_before: float = math.inf) -> list[tuple[Lease, str, int]]:
+    """Every lease that is held since before then, by whom, and its beat."""
     rows = session.execute(
         select(Attempt.submission_id, Attempt.number, Attempt.worker, Attempt.beat).where(
-            Attempt.state == literal("running", literal_execute=True)
+            Attempt.state == literal("running", literal_execute=True), Attempt.started_at < began_before
         )
     )
     return [(Lease(submission_id, number), worker, beat) for submission_id, number, worker, beat in rows]
