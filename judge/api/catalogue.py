@@ -156,11 +156,16 @@ def board(
     """
     service = service_of(request)
     found = find_problem(service, problem_id)
+    timed = bench_cases(found)
+    if case and case not in timed:
+        names = f"the cases that are timed are {', '.join(timed)}" if timed else "none of its cases is timed"
+        told = f"{found.id} has no leaderboard for {case}: {names}."
+        raise Refusal("invalid", told, errors=[("case", told)])
     with service.database.read() as session:
         known = timed_on(session, found.id)
         if not device and len(known) > 1:
             raise Refusal("invalid", f"It was timed on {', '.join(known)}. Say which: ?device=NAME.")
-        chosen = (device or next(iter(known), ""), case or next(iter(bench_cases(found)), ""))
+        chosen = (device or next(iter(known), ""), case or next(iter(timed), ""))
         rows = leaderboard(session, found.id, found.version, *chosen, limit)
     return tuple(LeaderboardRow(**{**row.as_dict(), "measured_at": known_moment(row.measured_at)}) for row in rows)
 

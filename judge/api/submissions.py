@@ -247,6 +247,13 @@ async def events(
     )
 
 
+def known_attempt(times: int, attempt: int | None) -> None:
+    """Raises Refusal for an attempt that never was. times: how often the submission was tried."""
+    if attempt is not None and attempt > times:
+        tried = {0: "not been tried yet", 1: "been tried once"}.get(times, f"been tried {times} times")
+        raise Refusal("not_found", f"There is no attempt {attempt}: it has {tried}.")
+
+
 def _may_watch(session: Session, caller: Caller, watched: Submission) -> bool:
     try:
         _find(session, caller, watched.id)
@@ -342,6 +349,7 @@ def report(
         raise Refusal("not_found", f"A report is had as {', '.join(_FORMATS)}.")
     with service_of(request).database.read() as session:
         found, _ = _find(session, caller, submission_id)
+        known_attempt(found.attempt, attempt)
         number = found.report_attempt if attempt is None else attempt
         text = submissions.report_of(session, found, number)
     stored = None if text is None else as_report(text)

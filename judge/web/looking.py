@@ -63,6 +63,7 @@ def look(service: Service, caller: Caller, submission_id: str, attempt: int | No
         if row is None:
             raise Refusal("no_such_submission", "It was deleted a moment ago.")
         stored, name = row
+        api.known_attempt(stored.attempt, attempt)
         events = submissions.events_after(session, stored.id, max(0, stored.events - MAX_EVENTS), MAX_EVENTS)
         tried = submissions.attempts_of(session, stored.id, MAX_ATTEMPTS)
         text = submissions.report_of(session, stored, attempt)

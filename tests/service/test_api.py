@@ -13,8 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import update
 
+from judge.api.catalogue import bench_cases
 from judge.api.errors import ERRORS
-from judge.catalogue import find_problems
+from judge.catalogue import find_problems, load_problem
 from judge.store import accounts, devices, models, queue, submissions
 from judge.store.database import Database
 from judge.store.desk import Room
@@ -445,7 +446,7 @@ def test_reports_are_had_in_four_formats(open_api, store):
     assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
     assert open_api.client.get(f"{path}.sarif").json()["version"] == "2.1.0"
     assert open_api.client.get(f"{path}.md").text.startswith("## ACCEPTED")
-    refused(open_api.client.get(f"{path}.json", params={"attempt": 7}), "no_report")
+    assert "tried once" in refused(open_api.client.get(f"{path}.json", params={"attempt": 7}), "not_found")["detail"]
     refused(open_api.client.get(f"{path}.json", params={"attempt": 0}), "invalid")
 
 
@@ -557,6 +558,8 @@ def test_problems_are_told_with_their_statement(open_api):
 def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, store):
     from judge.records import Timing
 
+    *_, case = bench_cases(load_problem("splitk-merge"))
+    version = open_api.client.get(f"{API}/problems/splitk-merge").json()["version"]
     for name, median in (("ann", 10.0), ("bob", 10.1), ("eve", 20.0), ("ann", 15.0)):
         with store.write() as session:
             user = accounts.user_named(session, name)
@@ -564,12 +567,14 @@ def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, st
             from tests.service.test_store import new
 
             made, _ = submissions.create(session, new(user, visibility="public"), Room())
-            identity, version = made.id, open_api.client.get(f"{API}/problems/splitk-merge").json()["version"]
+            identity = made.id
         timing = Timing(median_us=median, p10_us=9, p90_us=11, samples=9, rel_ci95=0.01, cold=True)
         told = report(timing=timing)
-        told = told.model_copy(update={"problem": told.problem.model_copy(update={"version": version})})
+        cases = (told.cases[0].model_copy(update={"name": case}),)
+        problem = told.problem.model_copy(update={"version": version})
+        told = told.model_copy(update={"problem": problem, "cases": cases})
         play_worker(store, identity, told)
-    query = {"device": "NVIDIA H200", "case": "large"}
+    query = {"device": "NVIDIA H200", "case": case}
     rows = open_api.client.get(f"{API}/leaderboards/splitk-merge", params=query).json()
     assert [(row["rank"], row["user"], row["median_us"]) for row in rows] == [
         (1, "ann", 10),
@@ -580,14 +585,16 @@ def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, st
     badge = open_api.client.get(f"{API}/badge/splitk-merge/ann.svg")
     assert badge.headers["content-type"] == "image/svg+xml"
     assert "accepted" in ElementTree.fromstring(badge.text).get("aria-label")
-    assert open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "large"}).json() == rows
+    assert open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": case}).json() == rows
     assert open_api.client.get(f"{API}/leaderboards/splitk-merge").json() == [], "nobody ran its first bench case"
     with store.write() as session:
         session.execute(update(models.Measurement).where(models.Measurement.median_us > 15).values(device="other"))
-    several = open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "large"})
+    several = open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": case})
     refused(several, "invalid")
     assert "NVIDIA H200, other" in several.json()["detail"]
     refused(open_api.client.get(f"{API}/leaderboards/none", params=query), "no_such_problem")
+    unknown = open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "sample"})
+    assert case in refused(unknown, "invalid")["detail"]
 
 
 def test_health_tells_what_is_down(open_api):
