@@ -159,8 +159,7 @@ def board(
     timed = bench_cases(found)
     if case and case not in timed:
         names = f"the cases that are timed are {', '.join(timed)}" if timed else "none of its cases is timed"
-        told = f"{found.id} has no leaderboard for {case}: {names}."
-        raise Refusal("invalid", told, errors=[("case", told)])
+        raise Refusal("not_found", f"{found.id} has no leaderboard for {case}: {names}.")
     with service.database.read() as session:
         known = timed_on(session, found.id)
         if not device and len(known) > 1:

@@ -594,7 +594,7 @@ def test_a_leaderboard_ranks_those_together_whose_intervals_overlap(open_api, st
     assert "NVIDIA H200, other" in several.json()["detail"]
     refused(open_api.client.get(f"{API}/leaderboards/none", params=query), "no_such_problem")
     unknown = open_api.client.get(f"{API}/leaderboards/splitk-merge", params={"case": "sample"})
-    assert case in refused(unknown, "invalid")["detail"]
+    assert case in refused(unknown, "not_found")["detail"]
 
 
 def test_health_tells_what_is_down(open_api):
