@@ -1,4 +1,4 @@
-"""Quotients and remainders in machine code: divisors of a lane's own, and one for the whole warp."""
+"""Quotients, remainders and upper halves of products in machine code: an operand of a lane's own, and of the warp."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,9 @@ def expected(operation, type_, a, d):
     """As the PTX ISA has it, and NVIDIA GPUs do: rounded to zero; by zero all ones."""
     bits = int(type_[1:])
     ones = (1 << bits) - 1
+    if operation == "mul.hi":
+        a, d = (signed(value, bits) if type_[0] == "s" else value for value in (a, d))
+        return a * d >> bits & ones
     if d == 0:
         return ones
     if type_[0] == "s":
@@ -76,8 +79,8 @@ ret; }}
 
 @pytest.mark.parametrize("own", [True, False], ids=["of each lane", "of the warp"])
 @pytest.mark.parametrize("type_", ["s16", "u16", "s32", "u32", "s64", "u64"])
-@pytest.mark.parametrize("operation", ["div", "rem"])
-def test_a_quotient_is_exact_for_every_pair(operation, type_, own):
+@pytest.mark.parametrize("operation", ["div", "rem", "mul.hi"])
+def test_a_result_is_exact_for_every_pair(operation, type_, own):
     bits = int(type_[1:])
     executor, module = JitExecutor(1), load(text(operation, type_, own))
     above = dividends(bits)

@@ -17,7 +17,7 @@ from judge.backends.cpu.lowering.runtime_order import conflict, tick
 from judge.backends.cpu.lowering.runtime_patterns import patterns
 from judge.backends.cpu.lowering.runtime_schedule import release, run
 from judge.backends.cpu.lowering.runtime_unset import unset_copies
-from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf, quotients
+from judge.backends.cpu.lowering.runtime_values import fp8, half, lane_functions, printf, quotients, upper_halves
 from judge.backends.cpu.lowering.runtime_vectors import load_vector, store_vector, uniform_access
 from judge.backends.cpu.lowering.runtime_watch import watch
 from judge.backends.cpu.lowering.runtime_watch_access import watched_access
@@ -85,6 +85,7 @@ def interface() -> str:
         "declare <32 x float> @judge_tanh(<32 x float>)",
         "declare <32 x i64> @judge_sdiv64(<32 x i64>, <32 x i64>)",
         "declare <32 x i64> @judge_udiv64(<32 x i64>, <32 x i64>)",
+        "declare <32 x i64> @judge_umulhi64(<32 x i64>, <32 x i64>)",
         "declare <32 x i32> @judge_fp8_decode(<32 x i32>, i32)",
         "declare <32 x i32> @judge_fp8_encode(<32 x i32>, i32)",
     ]
@@ -118,6 +119,7 @@ def text() -> str:
         printf(),
         lane_functions(),
         quotients(),
+        upper_halves(),
         fp8(),
         half(),
         release(),

@@ -136,6 +136,34 @@ done:
     )
 
 
+def upper_halves() -> str:
+    """The upper 64 bits of unsigned products, from those of the halves of their factors."""
+    return """
+define <32 x i64> @judge_umulhi64(<32 x i64> %a, <32 x i64> %b) {
+  %al = and <32 x i64> %a, splat (i64 4294967295)
+  %bl = and <32 x i64> %b, splat (i64 4294967295)
+  %ah = lshr <32 x i64> %a, splat (i64 32)
+  %bh = lshr <32 x i64> %b, splat (i64 32)
+  %ll = mul <32 x i64> %al, %bl
+  %lh = mul <32 x i64> %al, %bh
+  %hl = mul <32 x i64> %ah, %bl
+  %hh = mul <32 x i64> %ah, %bh
+  %carried = lshr <32 x i64> %ll, splat (i64 32)
+  %lhl = and <32 x i64> %lh, splat (i64 4294967295)
+  %hll = and <32 x i64> %hl, splat (i64 4294967295)
+  %one = add <32 x i64> %carried, %lhl
+  %middle = add <32 x i64> %one, %hll
+  %lhh = lshr <32 x i64> %lh, splat (i64 32)
+  %hlh = lshr <32 x i64> %hl, splat (i64 32)
+  %over = lshr <32 x i64> %middle, splat (i64 32)
+  %two = add <32 x i64> %hh, %lhh
+  %three = add <32 x i64> %two, %hlh
+  %out = add <32 x i64> %three, %over
+  ret <32 x i64> %out
+}
+"""
+
+
 def fp8() -> str:
     """e4m3 (kind 0) and e5m2 (kind 1): a byte to f16 bits, and f32 bits to a byte, saturating to finite.
 
