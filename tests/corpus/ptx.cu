@@ -56,8 +56,8 @@ extern "C" __global__ void cache_policies(const float4* x, float4* out, float* s
   float before;
   asm volatile("atom.global.L2::cache_hint.add.f32 %0, [%1], %2, %3;"
                : "=f"(before) : "l"(sums + 33), "f"(2.f), "l"(some) : "memory");
-  asm volatile("atom.global.L2::cache_hint.cas.b32 %0, [%1], %2, %3, %4;"
-               : "=f"(before) : "l"(sums + 34 + i / 16), "f"(0.f), "f"(1.f + i / 16), "l"(last) : "memory");
+  asm volatile("atom.global.exch.L2::cache_hint.b32 %0, [%1], %2, %3;"
+               : "=f"(before) : "l"(sums + 34 + i / 16), "f"(1.f + i / 16), "l"(last) : "memory");
   asm volatile("st.global.L2::cache_hint.v2.f32 [%0], {%1, %2}, %3;" ::"l"(sums + 36 + 2 * i), "f"(a), "f"(-a), "l"(last) : "memory");
 }
 

@@ -8,6 +8,7 @@ and integers and floats do not mix (untyped .b registers go with both).
 """
 
 from judge.backends.cpu import ir
+from judge.backends.cpu.ptx.memory_operands import value_fault, without_policy
 from judge.backends.cpu.ptx.routine import Operand
 
 _ROWS = {
@@ -24,6 +25,7 @@ _ROWS = {
     "p|t": "testp",
     "4|t": "popc clz bfind",
     "t|.t": "atom",
+    "t|.": "createpolicy",
     "|.t": "red",
 }
 _BY_OPCODE = {opcode: row for row, opcodes in _ROWS.items() for opcode in opcodes.split()}
@@ -52,10 +54,10 @@ def mismatch(
     """Why an operand does not fit its instruction, "" when all do."""
     if opcode in ("bar", "barrier") and "warp" not in modifiers:
         return _count_mismatch(modifiers, sources)
-    if "L2::cache_hint" in modifiers and sources:
-        *sources, policy = sources
-        if isinstance(policy, ir.Register) and policy.bits != 64:
-            return f"{policy.name} is a .{policy.type} register, not a .b64 one"
+    sources, fault = without_policy(opcode, modifiers, sources)
+    fault = fault or value_fault(opcode, modifiers, sources)
+    if fault:
+        return fault
     types = [m for m in modifiers if m in ir.WIDTHS]
     if not types:
         return ""
