@@ -1,6 +1,8 @@
 """Finds the comments of a C++ source, wherever they stand, and blanks comments and literals.
 
-A lexer, not a parser: it must give the right answer on a source that does not parse.
+A lexer, not a parser: it must give the right answer on a source that does not parse. What nothing closes goes on to the
+end of the line, a raw string or a block comment to the end of the file: each character is looked at once, so that no
+source takes longer than its length allows.
 """
 
 import re
@@ -10,10 +12,10 @@ _TOKEN = re.compile(
     r"""
       //(?:\\\r?\n|[^\n])*                                     # line comment, continued by a backslash
     | /\*.*?(?:\*/|\Z)                                         # block comment
-    | (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"
-    | "(?:\\.|[^"\\\n])*"
+    | (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)
+    | "(?:\\.|[^"\\\n])*(?:"|\\?(?=\n)|\\?\Z)
     | \b\d[\w.']*                                              # a number, whose ' opens no literal
-    | '(?:\\.|[^'\\\n])+'
+    | '(?:\\.|[^'\\\n])+(?:'|\\?(?=\n)|\\?\Z)
     """,
     re.VERBOSE | re.DOTALL,
 )
