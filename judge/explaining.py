@@ -26,8 +26,9 @@ CHEAP_TO_EXPLAIN_FLOPS = 2e9
 EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
 
-MANY_CASES = 5
-"""A known mistake that one of so many wrong cases in which it may show agrees with, and no other, was met by chance."""
+CHANCE = 0.25
+"""A known mistake that at most this share of the wrong cases agree with was met by chance: where it does not show, a
+kernel that made it alone would be right."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,14 @@ class Explaining:
         """
         agreed = {report.name: self._mistakes(report) for report in reports}
         counts = Counter(mutant.id for mutants in agreed.values() for mutant in mutants)
+        right = [self._problem.case(report.name) for report in reports if report.verdict is Verdict.ACCEPTED]
+
+        def unlikely(mutant: Mutant) -> tuple[int, int]:
+            """Few cases agree; or, where as many do, many are right in which it may show."""
+            return -counts[mutant.id], sum(mutant.applies is None or mutant.applies(case) for case in right)
+
         return [
-            self._retold(report, sorted(agreed[report.name], key=lambda mutant: -counts[mutant.id]), counts)
-            if agreed[report.name]
-            else report
+            self._retold(report, sorted(agreed[report.name], key=unlikely), counts) if agreed[report.name] else report
             for report in reports
         ]
 
@@ -109,12 +114,13 @@ class Explaining:
         return [mutant for one in report.diagnoses if is_match(one) for mutant in matched_mutants(self._problem, one)]
 
     def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
-        """mutants: what the case agrees with, the one that most cases agree with first."""
-        likeliest = mutants[0]
-        chances = sum(likeliest.applies is None or likeliest.applies(case) for case in self._examined)
-        by_chance = counts[likeliest.id] == 1 and chances >= MANY_CASES
+        """mutants: what the case agrees with, the likeliest first."""
+        kept = [mutant for mutant in mutants if counts[mutant.id] > CHANCE * len(self._examined)]
+        if not kept:
+            # A kernel with tiles of its own has the values of such a mistake in few cases.
+            kept = [one for one in mutants if one.depends_on_tiles and (len(mutants) == 1 or counts[one.id] > 1)]
         others = [one for one in report.diagnoses if not is_match(one)]
-        told = [] if by_chance else [told_match(mutants)]
+        told = [told_match(kept)] if kept else []
         return report.model_copy(update={"diagnoses": tuple(others + told)})
 
     def _explained(self, report: CaseReport) -> CaseReport:

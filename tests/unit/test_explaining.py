@@ -91,8 +91,35 @@ def test_what_one_case_agrees_with_by_chance_is_not_told():
 def test_a_mistake_that_shows_in_few_cases_is_told_of_one(monkeypatch):
     large = Mutant("large", "Large rows are copies.", first_rows_right(0), lambda case: case.parameters["R"] > 5)
     monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=(large,)))
-    reports = finished(lambda case, x: x if case.parameters["R"] > 5 else 3 * x)
+    reports = finished(lambda case, x: x if case.parameters["R"] > 5 else 2 * x)
     assert [is_explained(report) for report in reports] == [False, False, False, False, True]
+
+
+def test_a_mistake_that_cannot_show_in_most_wrong_cases_is_not_told(monkeypatch):
+    large = Mutant("large", "Large rows are copies.", first_rows_right(0), lambda case: case.parameters["R"] > 5)
+    monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=(large,)))
+    reports = finished(lambda case, x: x if case.parameters["R"] > 5 else 3 * x)
+    assert not any(map(is_explained, reports))
+
+
+def test_a_mistake_that_tiles_decide_is_told_of_the_one_case_that_agrees_with_it_alone(monkeypatch):
+    mutants = tuple(replace(mutant, depends_on_tiles=mutant.id == "all-but-two") for mutant in PROBLEM.mutants)
+    monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=mutants))
+
+    def got(case, x):
+        return first_rows_right(2)(case, {"x": x})["out"] if case.parameters["R"] == 3 else 3 * x
+
+    assert [is_explained(report) for report in finished(got)] == [False, False, True, False, False]
+    monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=mutants[1:]))
+    assert not any(map(is_explained, finished(got)))
+
+
+def test_of_mistakes_that_give_the_same_the_one_that_is_right_in_fewer_cases_is_told(monkeypatch):
+    some = Mutant("some", "Rows are copies where there are two or more.", first_rows_right(0), lambda case: True)
+    rare = Mutant("rare", "Six rows are copies.", first_rows_right(0), lambda case: case.parameters["R"] > 5)
+    monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=(some, rare)))
+    *_, last = finished(lambda case, x: x if case.parameters["R"] > 5 else 2 * x)
+    assert "[rare] (in this case the same values as: some)" in last.diagnoses[0].message
 
 
 def test_what_two_of_the_wrong_cases_agree_with_is_told():
