@@ -6,4 +6,6 @@ from judge.backends.cpu.ir import Location
 class NotEmulatedError(Exception):
     """An instruction form the CPU backend does not have; str() names it. location: where it stands."""
 
-    location: Location | None = None
+    def __init__(self, form: str, location: Location | None = None) -> None:
+        super().__init__(form)
+        self.location = location

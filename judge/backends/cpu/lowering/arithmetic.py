@@ -5,6 +5,7 @@ from collections.abc import Callable
 from judge.backends.cpu.ir import WIDTHS, Instruction
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import float_binary, float_mad, float_unary, is_float_type
+from judge.backends.cpu.lowering.uniformity import shift_of
 from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem, vtype
 
 Operation = Callable[[Lowering, Instruction], None]
@@ -190,7 +191,7 @@ def _warp_quotient(lw: Lowering, instruction: Instruction) -> Value:
 
     amount = instruction.sources[1]
     assert isinstance(amount, Immediate)
-    step = amount.value if instruction.opcode == "div" else 1 << min(amount.value, 31)
+    step = amount.value if instruction.opcode == "div" else 1 << shift_of(amount)
     warp = lw.special("warpid")
     return lw.b.binary("udiv", warp, const_int(step // 32, "i32"))
 

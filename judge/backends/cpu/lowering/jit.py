@@ -163,10 +163,13 @@ class Engine:
     def compile(self, text: str) -> int:
         """Address of the warp function of a lowered kernel.
 
-        Raises NotEmulatedError as kernel_code() does, and RuntimeError when LLVM refuses the text.
+        Raises NotEmulatedError as kernel_code() does, and where LLVM refuses what an instruction became.
         """
         name = f"warp_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-        self._add(kernel_code(self.code, _with_attributes(text.replace("@warp(", f"@{name}("))))
+        try:
+            self._add(kernel_code(self.code, _with_attributes(text.replace("@warp(", f"@{name}("))))
+        except RuntimeError as error:
+            raise NotEmulatedError("inline PTX with operands of these types") from error
         return int(self._engine.get_function_address(name))
 
     def _add(self, code: bytes) -> None:

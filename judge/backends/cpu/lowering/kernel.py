@@ -227,11 +227,14 @@ class _KernelLowering:
             self._go(block, block.successors[0], lw.mask_bits)
 
     def _at_its_place(self, instruction: Instruction) -> None:
+        """A border: inline asm may hold what is no PTX in more ways than the reader knows, and ends no worker."""
         try:
             self._instruction(instruction)
         except NotEmulatedError as error:
             error.location = instruction.location
             raise
+        except Exception as error:
+            raise NotEmulatedError(f"{instruction.form} with these operands", instruction.location) from error
 
     def _instruction(self, instruction: Instruction) -> None:
         lw = self.lw
