@@ -23,6 +23,7 @@ from judge.schedules import order_dependence, schedule_of
 from judge.submission.model import Submission
 from judge.submission.places import refused_at
 from judge.submission.unit import Plan, TranslationUnit
+from judge.summary import met_unknown_instructions
 from judge.verdict import Verdict
 from judge.verification.compare import CaseJudgement, judge_case
 from judge.verification.requirements import (
@@ -102,7 +103,7 @@ class Casework:
         """Run cases in order; all of them, unless fail_fast or two of them ran into their limit or killed the worker.
 
         lowered: symbol of each name expression in the loaded module. kept: another run of the same
-        cases follows. quiet: tell the sink of failures only, because that other run decides.
+        cases follows. quiet: tell the sink only of failures in which that other run does not decide.
         """
         reports: list[CaseReport] = []
         self._explaining.begin()
@@ -121,18 +122,20 @@ class Casework:
                 self.examples.release(case, needed_again=kept)
                 reports.append(report)
                 failed = report.verdict is not Verdict.ACCEPTED
-                if failed or not quiet:
+                if not quiet or (failed and not met_unknown_instructions([report])):
                     self._sink.case_finished(report, position, len(cases))
                 if failed and fail_fast:
                     break
                 if len(self._killed) == KILLED_CASES and position < len(cases):
-                    reports += self._not_run(session, cases[position:])
+                    told = not quiet or not met_unknown_instructions(reports)
+                    reports += self._not_run(session, cases[position:], told=told)
                     break
         return self._explaining.finish(reports)
 
-    def _not_run(self, session: Session, cases: Sequence[Case]) -> list[CaseReport]:
+    def _not_run(self, session: Session, cases: Sequence[Case], *, told: bool) -> list[CaseReport]:
         killed = " and ".join(self._killed)
-        self._sink.note(f"{len(cases)} more cases are not run: {killed}. --case NAME runs one alone")
+        if told:
+            self._sink.note(f"{len(cases)} more cases are not run: {killed}. --case NAME runs one alone")
         reason = f"not run, because {killed}"
         return [
             CaseReport(

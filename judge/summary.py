@@ -15,9 +15,14 @@ def all_accepted(reports: Iterable[CaseReport]) -> bool:
 
 
 def met_unknown_instructions(reports: Iterable[CaseReport]) -> bool:
-    """Whether whatever failed did so at an instruction that the GPU does not know."""
+    """Whether whatever failed did so at an instruction that the GPU does not know.
+
+    The diagnosis says so and not the message, which may have the text of a launch line in it.
+    """
     failed = [report for report in reports if report.verdict not in (Verdict.ACCEPTED, Verdict.NOT_RUN)]
-    return bool(failed) and all(UNKNOWN_INSTRUCTION in report.message for report in failed)
+    return bool(failed) and all(
+        any(diagnosis.message == UNKNOWN_INSTRUCTION for diagnosis in report.diagnoses) for report in failed
+    )
 
 
 def backend_report(properties: DeviceProperties, session: Session) -> BackendReport:

@@ -157,8 +157,8 @@ class ModuleImage:
     kernels: Mapping[str, str]
 
 
-UNKNOWN_INSTRUCTION = "the kernel executed a trap or an illegal instruction"
-"""What a fault at such an instruction says."""
+UNKNOWN_INSTRUCTION = "the kernel executed a trap or an illegal instruction (CUDA error 715)"
+"""What the diagnosis of a fault at such an instruction says, whole."""
 
 POISON_BYTE = 0xFF
 """Outputs and workspaces are filled with it: every float type reads as NaN, int32 as -1."""

@@ -6,6 +6,7 @@ Started by test_pipeline_cuda.py in place of a CUDA worker: python cuda_stand_in
 import copy
 import dataclasses
 import itertools
+import re
 import socket
 import sys
 
@@ -18,7 +19,7 @@ from judge.timing.fresh import flipped
 from judge.timing.sampling import Conditions, RatesSample
 from judge.worker.main import serve
 
-TRAP = b"// an instruction that no GPU knows"
+FAULT = re.compile(rb"// CUDA error (\d+)")
 """A module that has this somewhere stops in its first launch."""
 
 
@@ -61,8 +62,9 @@ class StandIn(CpuDevice):
         super().load(image, source, prepared)
 
     def launch(self, launch, **options):
-        if TRAP in self._loaded[0] and not launch.kernel.startswith("judge_plan"):
-            raise launch_fault(715, "illegal instruction", while_running=True)
+        fault = FAULT.search(self._loaded[0])
+        if fault and not launch.kernel.startswith("judge_plan"):
+            raise launch_fault(int(fault[1]), "as the test wants it", while_running=True)
         return super().launch(launch, **options)
 
     def renew(self):

@@ -20,7 +20,6 @@ from judge.sandbox.view import plain_view
 from judge.selection import Options
 from judge.verdict import Verdict
 from judge.worker import supervisor
-from tests.behaviour.cuda_stand_in import TRAP
 from tests.behaviour.test_pipeline import PROBLEM, RIGHT, changed
 
 STAND_IN = Path(__file__).parent / "cuda_stand_in.py"
@@ -43,10 +42,14 @@ class Notes(NullSink):
 
 
 class Targets(list):
-    """What was compiled for, in order. broken, trapping: modes in which nothing compiles, or all of it traps."""
+    """What was compiled for, in order.
+
+    broken, failing: modes in which nothing compiles, or all of it fails with the CUDA error.
+    """
 
     broken = ()
-    trapping = ()
+    failing = ()
+    error = 715
 
 
 @pytest.fixture
@@ -63,8 +66,8 @@ def targets(tmp_path, monkeypatch):
     def compile_unit(unit, target):
         asked.append((target.kind, target.arch, target.mode))
         made = real_compile(unit, Target(kind="ptx", arch="compute_90", mode="debug"))
-        if target.mode in asked.trapping:
-            return replace(made, image=made.image + TRAP)
+        if target.mode in asked.failing:
+            return replace(made, image=made.image + b"// CUDA error %d" % asked.error)
         if target.mode not in asked.broken:
             return made
         message = CompileMessage(message="ptxas does not get through with it")
@@ -142,7 +145,7 @@ def test_what_does_not_compile_in_one_of_the_modes_is_never_accepted(targets, so
 
 
 @pytest.mark.parametrize(
-    ("source", "trapping", "verdict"),
+    ("source", "failing", "verdict"),
     [
         (RIGHT, "fast", Verdict.ACCEPTED),
         (changed("factor * x", "3.f * x"), "fast", Verdict.WRONG_ANSWER),
@@ -151,16 +154,33 @@ def test_what_does_not_compile_in_one_of_the_modes_is_never_accepted(targets, so
     ],
     ids=["right", "wrong", "optimized", "both"],
 )
-def test_of_an_instruction_that_the_gpu_does_not_know_the_optimized_module_decides(targets, source, trapping, verdict):
-    targets.trapping = trapping.split()
+def test_of_an_instruction_that_the_gpu_does_not_know_the_optimized_module_decides(targets, source, failing, verdict):
+    targets.failing = failing.split()
     notes = Notes()
     report = judge(source, notes, backend="cuda")
     assert report.verdict is verdict, report.message
     assert targets == ALL[1:]
     assert [case.name for case in report.cases][:3] == ["one", "some", "many"], "each case once"
-    assert any("the optimized module decides" in note for note in notes.notes) == ("fast" in targets.trapping)
+    noted = [note for note in notes.notes if "the optimized module decides" in note or "not run" in note]
+    assert len(noted) == ("fast" in targets.failing) + (verdict is Verdict.RUNTIME_ERROR)
+    assert [entry[1] for entry in notes.finished_cases][:2] == ["one", "some"], "told once, by what decides"
     if verdict is Verdict.RUNTIME_ERROR:
         assert "illegal instruction" in report.message
+
+
+SAYS_SO = "the kernel executed a trap or an illegal instruction (CUDA error 715)"
+
+
+@pytest.mark.parametrize("error", [700, 710, 716, 719])
+def test_a_fault_is_no_other_for_what_the_launch_line_says(targets, error):
+    targets.failing, targets.error = ("fast",), error
+    named = RIGHT.replace("__global__", "template <int N> __global__").replace(
+        "scale<<<", f'scale<sizeof("{SAYS_SO}")><<<'
+    )
+    report = judge(named, backend="cuda")
+    assert report.verdict is Verdict.RUNTIME_ERROR
+    assert SAYS_SO in report.message
+    assert targets == ALL[1:2]
 
 
 def test_the_modules_are_the_same_when_all_is_at_hand(targets):

@@ -54,8 +54,10 @@ def test_broad_excepts_stand_only_at_process_borders():
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"}))
         and not any(isinstance(child, ast.Raise) and child.exc is None for child in ast.walk(node))
     }
-    # In intake.py many requests share a transaction, and the fault of one is told to that one alone.
-    assert found <= {"judge/api/intake.py", "judge/cli/main.py", "judge/pipeline.py", "judge/worker/main.py"}
+    borders = {"judge/cli/main.py", "judge/pipeline.py", "judge/worker/main.py"}
+    # In intake.py many requests share a transaction, and the fault of one is told to that one alone. In kernel.py the
+    # operands of one instruction may be a stranger's inline PTX: that is a compile error at its line.
+    assert found <= borders | {"judge/api/intake.py", "judge/backends/cpu/lowering/kernel.py"}
 
 
 def test_the_core_prints_nothing():

@@ -6,7 +6,7 @@ they are fatal to the worker. Errors of the launch itself leave the device usabl
 
 from dataclasses import dataclass
 
-from judge.backends.base import UNKNOWN_INSTRUCTION, DeviceFault
+from judge.backends.base import DeviceFault
 from judge.records import Diagnosis, DiagnosisKind
 from judge.verdict import Verdict
 
@@ -37,7 +37,7 @@ _MEANINGS = {
     702: _Meaning(Verdict.TIME_LIMIT, "the driver stopped the kernel: it ran too long for a display GPU"),
     710: _Meaning(_RUNTIME, "an assert() in the kernel failed", DiagnosisKind.ASSERT),
     714: _Meaning(_RUNTIME, "stack overflow: a thread used more stack than it has", DiagnosisKind.OUT_OF_BOUNDS),
-    715: _Meaning(_RUNTIME, UNKNOWN_INSTRUCTION, DiagnosisKind.TRAP),
+    715: _Meaning(_RUNTIME, "the kernel executed a trap or an illegal instruction", DiagnosisKind.TRAP),
     716: _Meaning(
         _RUNTIME,
         "misaligned address: a vector access needs an address that is a multiple of its size",
