@@ -117,8 +117,8 @@ class Explaining:
         """mutants: what the case agrees with, the likeliest first."""
         kept = [mutant for mutant in mutants if counts[mutant.id] > CHANCE * len(self._examined)]
         if not kept:
-            # A kernel with tiles of its own has the values of such a mistake in few cases.
-            kept = [one for one in mutants if one.depends_on_tiles and (len(mutants) == 1 or counts[one.id] > 1)]
+            # A kernel that takes the keys in pieces of its own has the values of such a mistake in few cases.
+            kept = [one for one in mutants if one.depends_on_order and (len(mutants) == 1 or counts[one.id] > 1)]
         others = [one for one in report.diagnoses if not is_match(one)]
         told = [told_match(kept)] if kept else []
         return report.model_copy(update={"diagnoses": tuple(others + told)})

@@ -145,7 +145,7 @@ class Mutant:
 
     compute takes the case and its inputs and returns every output. applies says whether the mistake
     shows in a case at all (a wrong KV head needs more than one); None means always. fix: what to do, the hint.
-    depends_on_tiles: a kernel that makes the mistake may give other values, because it cuts the keys otherwise.
+    depends_on_order: a kernel that makes the mistake may give other values, because it takes the keys in other pieces.
     """
 
     id: str
@@ -153,7 +153,7 @@ class Mutant:
     compute: Callable[[Case, Arrays], dict[str, Array]]
     applies: Callable[[Case], bool] | None = None
     fix: str = ""
-    depends_on_tiles: bool = False
+    depends_on_order: bool = False
 
     @property
     def advice(self) -> str:

@@ -323,7 +323,7 @@ MUTANTS = (
         _mistaken(keys=lambda n: n - n % TILE),
         lambda case: int(case.parameters["N"]) % TILE != 0,
         fix="Let the loop run over every tile, the partly filled last one as well: round the count up.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "tail_counted",
@@ -368,7 +368,7 @@ MUTANTS = (
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_o=False)),
         _maximum_rises,
         fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale_l",
@@ -377,7 +377,7 @@ MUTANTS = (
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_l=False)),
         _maximum_rises,
         fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale",
@@ -386,14 +386,14 @@ MUTANTS = (
         _mistaken(lambda s, v: tiled(s, v, TILE, rescale_l=False, rescale_o=False)),
         _maximum_rises,
         fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "tiles_added",
         "Each tile of keys is normalized alone and the results are added: divide by l once, after the last tile.",
         _mistaken(lambda s, v: tiles_added(s, v, TILE)),
         _has_several_tiles,
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "not_normalized",

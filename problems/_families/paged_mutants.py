@@ -180,7 +180,7 @@ MUTANTS = (
         mistaken(lambda s, v: tiled(s, v, PAGE, rescale_o=False)),
         _maximum_rises,
         fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale_l",
@@ -189,7 +189,7 @@ MUTANTS = (
         mistaken(lambda s, v: tiled(s, v, PAGE, rescale_l=False)),
         _maximum_rises,
         fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale",
@@ -198,7 +198,7 @@ MUTANTS = (
         mistaken(lambda s, v: tiled(s, v, PAGE, rescale_l=False, rescale_o=False)),
         _maximum_rises,
         fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "pages_added",

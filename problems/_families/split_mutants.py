@@ -128,7 +128,7 @@ MUTANTS = zero_where_empty(
             "Your output is the plain average of the outputs of 8 segments: weigh segment s by exp(m_s - m) * l_s.",
             mistaken(merged(lambda o, m, l: o.sum(axis=1) / o.shape[1])),
             fix="Weigh segment s by exp(m_s - m) * l_s, and divide by the sum of the weights.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segments_unweighted_by_l",
@@ -136,7 +136,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(lambda o, m, l: _weighted(o, _relative(m)))),
             _has_several_segments,
             fix="Weigh segment s by exp(m_s - m) * l_s.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segments_unweighted_by_m",
@@ -145,7 +145,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(lambda o, m, l: _weighted(o, l))),
             _shows_weights,
             fix="Weigh segment s by exp(m_s - m) * l_s.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segments_base_two",
@@ -153,7 +153,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(lambda o, m, l: _weighted(o, np.exp2(m - m.max(axis=1, keepdims=True)) * l))),
             _shows_weights,
             fix="Use expf in the merge as well.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segment_rescales_no_o",
@@ -162,7 +162,7 @@ MUTANTS = zero_where_empty(
             mistaken(summed(rescale_l=True, rescale_o=False)),
             _rises_in_a_segment,
             fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segment_rescales_no_l",
@@ -171,7 +171,7 @@ MUTANTS = zero_where_empty(
             mistaken(summed(rescale_l=False, rescale_o=True)),
             _rises_in_a_segment,
             fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segment_rescales_nothing",
@@ -180,7 +180,7 @@ MUTANTS = zero_where_empty(
             mistaken(summed(rescale_l=False, rescale_o=False)),
             _rises_in_a_segment,
             fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segments_l_twice",
@@ -188,7 +188,7 @@ MUTANTS = zero_where_empty(
             "was has exp(m_s - m) * l_s.",
             mistaken(merged(_l_counted_twice)),
             fix="Leave out one of the two: either store sums and weigh them by exp(m_s - m), or store quotients.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "last_segment_lost",
@@ -197,7 +197,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(_last_lost)),
             _has_several_segments,
             fix="Let the loop of the merge run over every segment.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "first_segment_only",
@@ -206,7 +206,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(lambda o, m, l: o[:, 0])),
             _has_several_segments,
             fix="Let segment s begin at its own first token, and the merge run over every segment.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "segment_remainder_dropped",
@@ -215,7 +215,7 @@ MUTANTS = zero_where_empty(
             mistaken(_remainder_dropped),
             lambda case: max(contexts_of(case)) >= PAGE * SEGMENTS,
             fix="Round the length of a segment up, and let the last one end at the context.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
         Mutant(
             "empty_segment_spoils",
@@ -224,7 +224,7 @@ MUTANTS = zero_where_empty(
             mistaken(merged(_spoiled_by_empty)),
             _has_an_empty_segment,
             fix="Skip segments with l = 0 in the merge.",
-            depends_on_tiles=True,
+            depends_on_order=True,
         ),
     )
 )

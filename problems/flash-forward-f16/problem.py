@@ -94,6 +94,7 @@ MUTANTS = (
         _of(_scores_in_half),
         _passes_half,
         fix="Carry q . k in float32: a float accumulator fragment, or float products.",
+        depends_on_order=True,
     ),
     Mutant(
         "output_in_half",
@@ -102,6 +103,7 @@ MUTANTS = (
         _of(lambda case: narrow_sums(_half, l=False, o=True)),
         _loses_values,
         fix="Carry o in float32, and round once, when O is stored.",
+        depends_on_order=True,
     ),
     Mutant(
         "sum_in_half",
@@ -109,6 +111,7 @@ MUTANTS = (
         _of(lambda case: narrow_sums(_half, l=True, o=False)),
         _loses_crumbs,
         fix="Carry l in float32.",
+        depends_on_order=True,
     ),
     Mutant(
         "sums_in_half",
@@ -116,6 +119,7 @@ MUTANTS = (
         _of(lambda case: narrow_sums(_half, l=True, o=True)),
         _loses_values,
         fix="Carry l and o in float32, and round once, when O is stored.",
+        depends_on_order=True,
     ),
 )
 

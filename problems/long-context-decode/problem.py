@@ -91,7 +91,7 @@ _OF_LENGTH = (
         "chunk.",
         mistaken(lambda s, v: tiles_added(s, v, CHUNK)),
         _has_several_chunks,
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "chunks_rescale_no_o",
@@ -100,7 +100,7 @@ _OF_LENGTH = (
         mistaken(lambda s, v: tiled(s, v, CHUNK, rescale_o=False)),
         _rises_by_chunks,
         fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "chunks_rescale_no_l",
@@ -109,7 +109,7 @@ _OF_LENGTH = (
         mistaken(lambda s, v: tiled(s, v, CHUNK, rescale_l=False)),
         _rises_by_chunks,
         fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "chunks_rescale_nothing",
@@ -118,7 +118,7 @@ _OF_LENGTH = (
         mistaken(lambda s, v: tiled(s, v, CHUNK, rescale_l=False, rescale_o=False)),
         _rises_by_chunks,
         fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
 )
 

@@ -347,7 +347,7 @@ MUTANTS = (
         "The traces are right but out stops before the last tile.",
         _last_tile_dropped,
         fix="Let the loop run over every tile, the partly filled last one as well: round the count up.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale_o",
@@ -355,7 +355,7 @@ MUTANTS = (
         _without_rescale(l=False, o=True),
         _maximum_rises,
         fix="Multiply the output so far by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale_l",
@@ -363,7 +363,7 @@ MUTANTS = (
         _without_rescale(l=True, o=False),
         _maximum_rises,
         fix="Multiply l by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "no_rescale",
@@ -371,7 +371,7 @@ MUTANTS = (
         _without_rescale(l=True, o=True),
         _maximum_rises,
         fix="Multiply both, the output so far and l, by exp(m_old - m_new) whenever the maximum rises.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "correction_inverted",
@@ -379,7 +379,7 @@ MUTANTS = (
         _correction_inverted,
         _maximum_rises,
         fix="Use exp(m_old - m_new), which is at most 1.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "max_not_subtracted",
@@ -415,7 +415,7 @@ MUTANTS = (
         _tiles_alone,
         _has_several_tiles,
         fix="Carry m, l and o from one tile to the next.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "two_passes",
@@ -430,7 +430,7 @@ MUTANTS = (
         _o_normalized,
         _has_several_scores,
         fix="Leave o_trace unnormalized and divide only out.",
-        depends_on_tiles=True,
+        depends_on_order=True,
     ),
     Mutant(
         "out_not_normalized",

@@ -87,6 +87,7 @@ MUTANTS = (
         narrow.over_wide(_sums(l=False)),
         _sums_round_alike,
         fix="Carry o in float32 registers.",
+        depends_on_order=True,
     ),
     Mutant(
         "sums_in_bf16",
@@ -94,6 +95,7 @@ MUTANTS = (
         narrow.over_wide(_sums(l=True)),
         _sums_round_alike,
         fix="Carry l and o in float32 registers.",
+        depends_on_order=True,
     ),
 )
 

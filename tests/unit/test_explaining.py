@@ -103,7 +103,7 @@ def test_a_mistake_that_cannot_show_in_most_wrong_cases_is_not_told(monkeypatch)
 
 
 def test_a_mistake_that_tiles_decide_is_told_of_the_one_case_that_agrees_with_it_alone(monkeypatch):
-    mutants = tuple(replace(mutant, depends_on_tiles=mutant.id == "all-but-two") for mutant in PROBLEM.mutants)
+    mutants = tuple(replace(mutant, depends_on_order=mutant.id == "all-but-two") for mutant in PROBLEM.mutants)
     monkeypatch.setitem(globals(), "PROBLEM", replace(PROBLEM, mutants=mutants))
 
     def got(case, x):
