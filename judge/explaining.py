@@ -27,8 +27,9 @@ EXPLAINING_FLOPS = 8e9
 """What explaining may cost over all cases of a submission."""
 
 CHANCE = 0.25
-"""A known mistake that at most this share of the wrong cases agree with was met by chance: where it does not show, a
-kernel that made it alone would be right."""
+RARE = 0.1
+"""A known mistake was met by chance where at most the first share of the wrong cases in which it may show agree with
+it, or at most the second of all wrong cases: in the others a kernel that made it alone would be right."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class WrongCase:
     outputs: dict[str, Array]
     reference: dict[str, Array]
     explained: bool
+
+
+def _chances(mutant: Mutant, cases: Sequence[Case]) -> int:
+    """In how many of the cases the mistake may show."""
+    return sum(mutant.applies is None or mutant.applies(case) for case in cases)
 
 
 class Explaining:
@@ -103,7 +109,7 @@ class Explaining:
 
         def unlikely(mutant: Mutant) -> tuple[int, int]:
             """Few cases agree; or, where as many do, many are right in which it may show."""
-            return -counts[mutant.id], sum(mutant.applies is None or mutant.applies(case) for case in right)
+            return -counts[mutant.id], _chances(mutant, right)
 
         return [
             self._retold(report, sorted(agreed[report.name], key=unlikely), counts) if agreed[report.name] else report
@@ -115,13 +121,16 @@ class Explaining:
 
     def _retold(self, report: CaseReport, mutants: Sequence[Mutant], counts: Mapping[str, int]) -> CaseReport:
         """mutants: what the case agrees with, the likeliest first."""
-        kept = [mutant for mutant in mutants if counts[mutant.id] > CHANCE * len(self._examined)]
+        kept = [mutant for mutant in mutants if not self._by_chance(mutant, counts[mutant.id])]
         if not kept:
             # A kernel that takes the keys in pieces of its own has the values of such a mistake in few cases.
             kept = [one for one in mutants if one.depends_on_order and (len(mutants) == 1 or counts[one.id] > 1)]
         others = [one for one in report.diagnoses if not is_match(one)]
         told = [told_match(kept)] if kept else []
         return report.model_copy(update={"diagnoses": tuple(others + told)})
+
+    def _by_chance(self, mutant: Mutant, agreeing: int) -> bool:
+        return agreeing <= max(CHANCE * _chances(mutant, self._examined), RARE * len(self._examined))
 
     def _explained(self, report: CaseReport) -> CaseReport:
         wrong = self._kept[report.name][1]

@@ -62,6 +62,9 @@ class Claimed:
     faults: int
 
 
+_NO_FAULT = "not the kernel's fault"
+
+
 def in_state(*states: str) -> ColumnElement[bool]:
     """A condition on the state, spelled as in the partial indexes: a database cannot match a parameter with those."""
     spelled: list[Any] = [literal(state, literal_execute=True) for state in states]
@@ -284,9 +287,8 @@ def _fault(
         return False
     now = time.time()
     source = session.get_one(Source, submission.source_sha256)
-    message = (
-        f"The judge failed {submission.faults} times on this submission: {reason}. This is not the kernel's fault."
-    )
+    told = f"{reason}." if _NO_FAULT in reason else f"{reason}; this is {_NO_FAULT}."
+    message = f"The judge failed {submission.faults} times on this submission: {told}"
     incident = incident or f"{submission.id[:10]}-{submission.attempt}"
     if text is None:
         text = parked_report(submission, len(source.data), message, incident)

@@ -24,6 +24,7 @@ from judge.backends.cpu.lowering.layout import CtaShape
 from judge.backends.cpu.memory import Bytes, DeviceMemory, aligned_bytes
 from judge.backends.cpu.ptx.errors import PtxError
 from judge.backends.cpu.ptx.link import load
+from judge.backends.cpu.ptx.scope import RESERVED_SHARED_OFFSET
 from judge.backends.cpu.reference_executor import ReferenceExecutor
 from judge.backends.cpu.refusal import NotEmulatedError
 from judge.backends.cpu.traffic import merged_shadows, unique_bytes
@@ -167,6 +168,7 @@ class CpuDevice:
             )
         except NotEmulatedError as error:
             raise DeviceFault("compile_error", f"not emulated: {error}, needs a GPU") from error
+        self._refuse_reserved(launch.kernel, result)
         outcome = LaunchOutcome(
             diagnoses=self._diagnoses(launch.kernel, result),
             counters=self._counters(launch.kernel, result),
@@ -176,6 +178,15 @@ class CpuDevice:
         )
         self._raise_fault(launch, result, outcome, time_limit_s)
         return outcome
+
+    def _refuse_reserved(self, kernel: str, result: LaunchResult) -> None:
+        """Cooperative groups keep tiles of several warps in shared memory that is the system's, not the kernel's."""
+        for event in result.events:
+            if event.space == "shared" and event.address >= RESERVED_SHARED_OFFSET:
+                place = _place(self._as_run(kernel).kernels[kernel].instructions[event.instruction].location)
+                raise DeviceFault(
+                    "compile_error", f"{place}not emulated: cooperative groups' tiles of several warps, needs a GPU"
+                )
 
     def _diagnoses(self, kernel: str, result: LaunchResult) -> list[Diagnosis]:
         module = self._as_run(kernel)

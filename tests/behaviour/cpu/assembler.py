@@ -5,7 +5,7 @@ from judge.compiler.cache import DiskCache, default_folder
 from judge.compiler.headers import headers_for
 from judge.compiler.target import Target
 
-_REGISTERS = ".reg .b64 p, q; .reg .b32 s, t; .reg .f32 f; .reg .pred c;"
+_REGISTERS = ".reg .b64 p, q; .reg .b32 s, t; .reg .f32 f; .reg .f64 d; .reg .pred c;"
 
 
 def assembles(statements: str) -> bool:

@@ -1,8 +1,9 @@
 """What the CPU backend does not run is refused at the submission's own line."""
 
+import numpy as np
 import pytest
 
-from judge.backends.base import DeviceFault
+from judge.backends.base import BufferLabel, DeviceFault, Launch
 from judge.backends.cpu.device import CpuDevice
 from tests.zoo.harness import compile_ptx
 
@@ -42,6 +43,25 @@ def test_refused_at_the_line_that_asks_for_it(source: str, message: str):
         CpuDevice(threads=1).load(compile_ptx(source), source)
     assert caught.value.verdict == "compile_error"
     assert str(caught.value).startswith(message)
+
+
+TILES = """#include <cooperative_groups.h>
+extern "C" __global__ void kernel(float* out) {
+  auto tile = cooperative_groups::tiled_partition<64>(cooperative_groups::this_thread_block());
+  tile.sync();
+  out[threadIdx.x] = tile.thread_rank();
+}
+"""
+
+
+def test_tiles_of_several_warps_are_refused_when_a_launch_needs_them():
+    device = CpuDevice(threads=1)
+    device.load(compile_ptx(TILES), TILES)
+    out = device.allocate(BufferLabel("out", 4, (128,), "output"), 512)
+    arguments = np.array([out], np.uint64).tobytes()
+    with pytest.raises(DeviceFault, match="line 3: not emulated: cooperative groups' tiles of several warps") as caught:
+        device.launch(Launch("kernel", (1, 1, 1), (128, 1, 1), 0, arguments), time_limit_s=10)
+    assert caught.value.verdict == "compile_error"
 
 
 def test_what_no_path_reaches_is_not_refused():

@@ -4,14 +4,15 @@
 use it for is a flag that others poll. So a volatile store is taken for one of those strong operations that never
 race with each other where the variable is a flag: a loop is left by what a volatile load of it gave, an atomic
 works on it, or the store is of a constant, as setting and clearing a flag is. Any other volatile store is watched
-like a plain one: `*count = *count + 1` by two threads loses an update, volatile or not.
+like a plain one: `*count = *count + 1` by two threads loses an update, volatile or not. What says relaxed says that it
+is atomic.
 """
 
 from judge.backends.cpu.ir import Address, Immediate, Instruction, Kernel, Register, Symbol
 from judge.backends.cpu.lowering.flow import EXIT, Block, reachable, read_registers, registers_of, written_registers
 
-_LOOSE = frozenset({"volatile", "relaxed", "mmio"})
-_POLLED = _LOOSE | {"acquire"}
+_LOOSE = frozenset({"volatile"})
+_POLLED = frozenset({"volatile", "relaxed", "mmio", "acquire"})
 _ATOMIC = frozenset({"atom", "red"})
 _PARAMETER = "param"
 

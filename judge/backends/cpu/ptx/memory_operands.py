@@ -10,42 +10,66 @@ CACHE_HINT = "L2::cache_hint"
 _SOURCES = {"ld": (1,), "st": (2,), "red": (2,), "atom": (2,), "atom.cas": (3,), "cp.async": (3, 4)}
 """How many sources an access has without a cache policy."""
 
+_OTHER_SPACES = frozenset({"shared", "local", "const", "param"})
 _COPIED_BYTES = {"cg": {16: "16"}, "ca": dict.fromkeys((4, 8, 16), "4, 8 or 16")}
 """What an asynchronous copy moves, and how that is told."""
 
 
 def without_policy(opcode: str, modifiers: tuple[str, ...], sources: list[Operand]) -> tuple[list[Operand], str]:
     """The sources without the cache policy, and why what there is of one is wrong, "" when it is right."""
-    wanted = _SOURCES.get(_access(opcode, modifiers, sources))
+    access = _access(opcode, modifiers, sources)
+    wanted = _SOURCES.get(access)
     if wanted is None:
-        return sources, ""
+        return sources, f"it has no .{CACHE_HINT}" if CACHE_HINT in modifiers else ""
     if CACHE_HINT not in modifiers:
         if len(sources) > max(wanted):
             return sources, f"a cache policy, which needs .{CACHE_HINT}"
         return sources, "" if len(sources) in wanted else "an operand is missing"
     if "cas" in modifiers:
         return sources, f"a compare-and-swap has no .{CACHE_HINT}"
+    if access != "cp.async" and not _OTHER_SPACES.isdisjoint(modifiers):
+        return sources, f".{CACHE_HINT} is for global memory"
     if len(sources) - 1 not in wanted:
         return sources, f".{CACHE_HINT} needs a cache policy as the last operand"
     *others, policy = sources
-    if isinstance(policy, ir.Register) and policy.bits != 64:
-        return others, f"{policy.name} is a .{policy.type} register, and a cache policy has 64 bits"
-    return others, ""
+    if isinstance(policy, ir.Register):
+        fits = policy.bits == 64 and policy.type != "f64"
+        return others, "" if fits else f"{policy.name} is a .{policy.type} register, and a cache policy has 64 bits"
+    return others, "a cache policy is a register"
 
 
 def value_fault(opcode: str, modifiers: tuple[str, ...], sources: list[Operand]) -> str:
     """What is wrong with the values of an asynchronous copy, without its policy, or of a new policy; "" for nothing."""
     if opcode == "createpolicy":
+        if "cvt" not in modifiers and not any(m.startswith("L2::") for m in modifiers):
+            return "it needs a priority such as .L2::evict_first"
+        if "cvt" in modifiers and "L2" not in modifiers:
+            return "it needs .L2"
         return _fraction_fault(sources) if "fractional" in modifiers else ""
+    if opcode == "applypriority":
+        size = sources[-1]
+        right = isinstance(size, ir.Immediate) and size.value == 128 and "L2::evict_normal" in modifiers
+        return "" if right else "it takes .L2::evict_normal and 128 bytes"
     if _access(opcode, modifiers, sources) != "cp.async":
         return ""
     size, given = sources[2], sources[3] if len(sources) > 3 else None
     kind = next((m for m in modifiers if m in _COPIED_BYTES), "")
     if isinstance(size, ir.Immediate) and kind and size.value not in _COPIED_BYTES[kind]:
         return f".{kind} copies {next(iter(_COPIED_BYTES[kind].values()))} bytes, not {size.value}"
-    if isinstance(given, ir.Register) and given.type != "pred" and given.bits != 32:
+    if isinstance(given, ir.Register) and given.type != "pred" and (given.bits != 32 or given.type == "f32"):
         return f"{given.name} is a .{given.type} register, and the size of the source has 32 bits"
     return ""
+
+
+def policy_fault(opcode: str, destinations: "list[Operand | None]") -> str:
+    """What is wrong with the place of a new policy."""
+    if opcode != "createpolicy":
+        return ""
+    made = destinations[0] if destinations else None
+    if not isinstance(made, ir.Register):
+        return "a cache policy is a register"
+    fits = made.bits == 64 and made.type not in ("f64", "pred")
+    return "" if fits else f"{made.name} is a .{made.type} register, and a cache policy has 64 bits"
 
 
 def _access(opcode: str, modifiers: tuple[str, ...], sources: list[Operand]) -> str:

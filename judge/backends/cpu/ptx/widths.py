@@ -8,7 +8,7 @@ and integers and floats do not mix (untyped .b registers go with both).
 """
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.ptx.memory_operands import value_fault, without_policy
+from judge.backends.cpu.ptx.memory_operands import policy_fault, value_fault, without_policy
 from judge.backends.cpu.ptx.routine import Operand
 
 _ROWS = {
@@ -25,7 +25,6 @@ _ROWS = {
     "p|t": "testp",
     "4|t": "popc clz bfind",
     "t|.t": "atom",
-    "t|.": "createpolicy",
     "|.t": "red",
 }
 _BY_OPCODE = {opcode: row for row, opcodes in _ROWS.items() for opcode in opcodes.split()}
@@ -55,7 +54,7 @@ def mismatch(
     if opcode in ("bar", "barrier") and "warp" not in modifiers:
         return _count_mismatch(modifiers, sources)
     sources, fault = without_policy(opcode, modifiers, sources)
-    fault = fault or value_fault(opcode, modifiers, sources)
+    fault = fault or value_fault(opcode, modifiers, sources) or policy_fault(opcode, destinations)
     if fault:
         return fault
     types = [m for m in modifiers if m in ir.WIDTHS]

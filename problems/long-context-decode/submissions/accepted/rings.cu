@@ -10,7 +10,7 @@
 // - The second launch has a CTA a query head, whose lanes weigh 32 pieces at once.
 // gqa-decode has the same first launch.
 // Predicted: 64 KB in flight an SM at all times, where 4.4 TB/s at 0.8 us need 27 KB: 95% of the roof for 1 x 131072.
-// Measured: H200, 1 x 131072: 249.3 us, 4308 GB/s, 93.7% of the roof; 4 x 65536: 480.9 us, 97.1% (last_block_merges.cu: 394.6 and
+// Measured: H200, 1 x 131072: 249.3 us, 4308 GB/s, 93.7% of the roof; 4 x 65536: 481.1 us, 97.9% (last_block_merges.cu: 394.6 and
 // 686.7 us); mixed: 431.1 us, 97.6%. In one run without the hint to the L2 251.6, 481.8 and 433.2 us, with it 248.9, 479.4, 431.1.
 // @workspace float part_o[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads * D]
 // @workspace float part_m[2 * shares(num_seqs, num_kv_heads, max_blocks_per_seq) * num_heads]
