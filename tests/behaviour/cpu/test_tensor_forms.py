@@ -179,7 +179,6 @@ def test_interpreter_and_jit_refuse_the_same_forms():
         "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f1};",
         "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32 {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7}, {%r1,%r2,%r3,%r4};",
         "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {%r1,%r2}, {%r3}, {%r4}, {%r1,%r2};",
-        "cp.async.ca.shared.global [%r1], [%in], 3;",
     )
     for body in refused:
         for runner in (Interpreter(), JitExecutor()):
