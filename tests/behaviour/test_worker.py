@@ -131,7 +131,7 @@ def test_a_worker_without_a_valid_answer_is_the_judges_fault_with_an_incident(st
 def test_an_incident_keeps_the_workers_last_words_inert(start):
     worker = start()
     worker.load(IMAGE)
-    result = worker.run_case(case("leave"))
+    result = worker.run_case(case("leave", time_limit_s=5))
     kept = (incidents.incident_folder() / f"{result.incident}.txt").read_text()
     assert "last words \\x1b[31m of a worker" in kept
 
@@ -139,7 +139,7 @@ def test_an_incident_keeps_the_workers_last_words_inert(start):
 def test_a_traceback_of_our_own_code_is_in_the_incident_and_not_in_the_message(start):
     worker = start()
     worker.load(IMAGE)
-    result = worker.run_case(case("trip"))
+    result = worker.run_case(case("trip", time_limit_s=5))
     assert "ZeroDivisionError" not in result.message
     assert "ZeroDivisionError" in (incidents.incident_folder() / f"{result.incident}.txt").read_text()
 
