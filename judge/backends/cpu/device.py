@@ -46,6 +46,10 @@ def _place(location: ir.Location | None) -> str:
     return f"line {line}: " if line is not None else f"{location.file} line {location.line}: "
 
 
+def _not_emulated(what: object, location: ir.Location | None = None) -> DeviceFault:
+    return DeviceFault("compile_error", f"{_place(location)}not emulated: {what}, needs a GPU")
+
+
 class CpuDevice:
     """One device of a worker process.
 
@@ -90,8 +94,7 @@ class CpuDevice:
             try:
                 self.executor.prepare(module, name, shape=self._expected_shape(name))
             except NotEmulatedError as error:
-                message = f"{_place(error.location)}not emulated: {error}, needs a GPU"
-                raise DeviceFault("compile_error", message) from error
+                raise _not_emulated(error, error.location) from error
         self._module = module
         self._source = source
         self.release_all()
@@ -167,7 +170,7 @@ class CpuDevice:
                 patterns=patterns,
             )
         except NotEmulatedError as error:
-            raise DeviceFault("compile_error", f"not emulated: {error}, needs a GPU") from error
+            raise _not_emulated(error) from error
         self._refuse_reserved(launch.kernel, result)
         outcome = LaunchOutcome(
             diagnoses=self._diagnoses(launch.kernel, result),
@@ -183,10 +186,8 @@ class CpuDevice:
         """Cooperative groups keep tiles of several warps in shared memory that is the system's, not the kernel's."""
         for event in result.events:
             if event.space == "shared" and event.address >= RESERVED_SHARED_OFFSET:
-                place = _place(self._as_run(kernel).kernels[kernel].instructions[event.instruction].location)
-                raise DeviceFault(
-                    "compile_error", f"{place}not emulated: cooperative groups' tiles of several warps, needs a GPU"
-                )
+                instruction = self._as_run(kernel).kernels[kernel].instructions[event.instruction]
+                raise _not_emulated("cooperative groups' tiles of several warps", instruction.location)
 
     def _diagnoses(self, kernel: str, result: LaunchResult) -> list[Diagnosis]:
         module = self._as_run(kernel)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from judge.backends.cpu.ir import WIDTHS, Instruction
 from judge.backends.cpu.lowering.context import Lowering
 from judge.backends.cpu.lowering.floats import float_binary, float_mad, float_unary, is_float_type
-from judge.backends.cpu.lowering.uniformity import shift_of
+from judge.backends.cpu.lowering.uniformity import divisor_of
 from judge.backends.cpu.lowering.values import BITS, Value, const_int, int_elem, vtype
 
 Operation = Callable[[Lowering, Instruction], None]
@@ -191,9 +191,8 @@ def _warp_quotient(lw: Lowering, instruction: Instruction) -> Value:
 
     amount = instruction.sources[1]
     assert isinstance(amount, Immediate)
-    step = amount.value if instruction.opcode == "div" else 1 << shift_of(amount)
-    warp = lw.special("warpid")
-    return lw.b.binary("udiv", warp, const_int(step // 32, "i32"))
+    warps = divisor_of(instruction.opcode, amount) // 32
+    return lw.b.binary("udiv", lw.special("warpid"), const_int(warps, "i32"))
 
 
 def min_max(lw: Lowering, instruction: Instruction) -> None:

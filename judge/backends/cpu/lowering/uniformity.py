@@ -200,9 +200,12 @@ def _result_space(instruction: Instruction, spaces: list[int]) -> int:
     return bits
 
 
-def shift_of(amount: Immediate) -> int:
-    """How far a 32-bit value is shifted: the amount counts as unsigned, and from 31 on there is no difference here."""
-    return min(amount.value & 0xFFFF_FFFF, 31)
+def divisor_of(opcode: str, amount: Immediate) -> int:
+    """What div or shr by a constant divides a thread index by.
+
+    The amount of a shift counts as unsigned, and from 31 on there is no difference here.
+    """
+    return amount.value if opcode == "div" else 1 << min(amount.value & 0xFFFF_FFFF, 31)
 
 
 def _warp_quotients(kernel: Kernel) -> frozenset[int]:
@@ -225,7 +228,7 @@ def _warp_quotients(kernel: Kernel) -> frozenset[int]:
         value, amount = instruction.sources[:2]
         if not (isinstance(value, Register) and copies.get(value.index) and isinstance(amount, Immediate)):
             continue
-        step = amount.value if instruction.opcode == "div" else 1 << shift_of(amount)
+        step = divisor_of(instruction.opcode, amount)
         if instruction.types in (("u32",), ("s32",), ("b32",)) and step > 0 and step % 32 == 0:
             found.add(index)
     return frozenset(found)

@@ -11,7 +11,7 @@ _SOURCES = {"ld": (1,), "st": (2,), "red": (2,), "atom": (2,), "atom.cas": (3,),
 """How many sources an access has without a cache policy."""
 
 _OTHER_SPACES = frozenset({"shared", "local", "const", "param"})
-_COPIED_BYTES = {"cg": {16: "16"}, "ca": dict.fromkeys((4, 8, 16), "4, 8 or 16")}
+_COPIED_BYTES = {"cg": ((16,), "16"), "ca": ((4, 8, 16), "4, 8 or 16")}
 """What an asynchronous copy moves, and how that is told."""
 
 
@@ -32,15 +32,17 @@ def without_policy(opcode: str, modifiers: tuple[str, ...], sources: list[Operan
     if len(sources) - 1 not in wanted:
         return sources, f".{CACHE_HINT} needs a cache policy as the last operand"
     *others, policy = sources
-    if isinstance(policy, ir.Register):
-        fits = policy.bits == 64 and policy.type != "f64"
-        return others, "" if fits else f"{policy.name} is a .{policy.type} register, and a cache policy has 64 bits"
-    return others, "a cache policy is a register"
+    return others, _no_policy(policy)
 
 
-def value_fault(opcode: str, modifiers: tuple[str, ...], sources: list[Operand]) -> str:
+def value_fault(
+    opcode: str, modifiers: tuple[str, ...], destinations: "list[Operand | None]", sources: list[Operand]
+) -> str:
     """What is wrong with the values of an asynchronous copy, without its policy, or of a new policy; "" for nothing."""
     if opcode == "createpolicy":
+        fault = _no_policy(destinations[0])
+        if fault:
+            return fault
         if "cvt" not in modifiers and not any(m.startswith("L2::") for m in modifiers):
             return "it needs a priority such as .L2::evict_first"
         if "cvt" in modifiers and "L2" not in modifiers:
@@ -53,23 +55,21 @@ def value_fault(opcode: str, modifiers: tuple[str, ...], sources: list[Operand])
     if _access(opcode, modifiers, sources) != "cp.async":
         return ""
     size, given = sources[2], sources[3] if len(sources) > 3 else None
-    kind = next((m for m in modifiers if m in _COPIED_BYTES), "")
-    if isinstance(size, ir.Immediate) and kind and size.value not in _COPIED_BYTES[kind]:
-        return f".{kind} copies {next(iter(_COPIED_BYTES[kind].values()))} bytes, not {size.value}"
+    for kind in _COPIED_BYTES.keys() & set(modifiers):
+        sizes, told = _COPIED_BYTES[kind]
+        if isinstance(size, ir.Immediate) and size.value not in sizes:
+            return f".{kind} copies {told} bytes, not {size.value}"
     if isinstance(given, ir.Register) and given.type != "pred" and (given.bits != 32 or given.type == "f32"):
         return f"{given.name} is a .{given.type} register, and the size of the source has 32 bits"
     return ""
 
 
-def policy_fault(opcode: str, destinations: "list[Operand | None]") -> str:
-    """What is wrong with the place of a new policy."""
-    if opcode != "createpolicy":
-        return ""
-    made = destinations[0] if destinations else None
-    if not isinstance(made, ir.Register):
+def _no_policy(operand: "Operand | None") -> str:
+    """Why an operand can be no cache policy, "" when it can."""
+    if not isinstance(operand, ir.Register):
         return "a cache policy is a register"
-    fits = made.bits == 64 and made.type not in ("f64", "pred")
-    return "" if fits else f"{made.name} is a .{made.type} register, and a cache policy has 64 bits"
+    fits = operand.bits == 64 and operand.type != "f64"
+    return "" if fits else f"{operand.name} is a .{operand.type} register, and a cache policy has 64 bits"
 
 
 def _access(opcode: str, modifiers: tuple[str, ...], sources: list[Operand]) -> str:

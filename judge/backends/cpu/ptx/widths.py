@@ -8,7 +8,7 @@ and integers and floats do not mix (untyped .b registers go with both).
 """
 
 from judge.backends.cpu import ir
-from judge.backends.cpu.ptx.memory_operands import policy_fault, value_fault, without_policy
+from judge.backends.cpu.ptx.memory_operands import value_fault, without_policy
 from judge.backends.cpu.ptx.routine import Operand
 
 _ROWS = {
@@ -54,7 +54,7 @@ def mismatch(
     if opcode in ("bar", "barrier") and "warp" not in modifiers:
         return _count_mismatch(modifiers, sources)
     sources, fault = without_policy(opcode, modifiers, sources)
-    fault = fault or value_fault(opcode, modifiers, sources) or policy_fault(opcode, destinations)
+    fault = fault or value_fault(opcode, modifiers, destinations, sources)
     if fault:
         return fault
     types = [m for m in modifiers if m in ir.WIDTHS]
